@@ -1,4 +1,4 @@
-"""Names for the array types, and the one way to freeze an array and to round one."""
+"""Array types and helpers."""
 
 import math
 from typing import Any, TypeVar
@@ -16,12 +16,12 @@ KeyArray = NDArray[np.uint64]
 
 _A = TypeVar("_A", bound=NDArray[Any])
 
-DIGITS = 12  # that are kept where values compete: rounding errors lie far below
-LEAST_ROUNDED = 1e-10  # powers of ten beyond are not exact
+DIGITS = 12  # kept where values are compared, far above rounding errors
+LEAST_ROUNDED = 1e-10  # smaller powers of ten are not exact
 
 
 def freeze(array: _A) -> _A:
-    """The same array as a contiguous one that nobody can write to."""
+    """Return the array as a contiguous, read-only one."""
     array = np.ascontiguousarray(array)  # type: ignore[assignment]
     if array.flags.writeable:
         array = array.view()
@@ -30,7 +30,7 @@ def freeze(array: _A) -> _A:
 
 
 def sum_rows(matrix: FloatArray) -> FloatArray:
-    """The sum of every row; of two columns twenty times as fast as numpy, to the same bit.
+    """Sum every row; for two columns twenty times as fast as numpy, with the same bits.
 
     >>> sum_rows(np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([3., 7.])
@@ -40,7 +40,7 @@ def sum_rows(matrix: FloatArray) -> FloatArray:
 
 
 def max_rows(matrix: FloatArray) -> FloatArray:
-    """The greatest number of every row; of two columns several times as fast as numpy.
+    """Return the maximum of every row; for two columns several times as fast as numpy.
 
     >>> max_rows(np.array([[1.0, 2.0], [4.0, 3.0]]))
     array([2., 4.])
@@ -51,9 +51,9 @@ def max_rows(matrix: FloatArray) -> FloatArray:
 
 
 def stable_argsort(keys: NDArray[Any]) -> LongArray:
-    """The places of the keys in their order, of equal ones the first first; none may be NaN.
+    """Return the indices that sort the keys, stably; none may be NaN.
 
-    Where all differ, any sort will do, and a quick one takes a third of the time of a stable one.
+    Distinct keys are sorted by quicksort, in a third of the time of a stable sort.
 
     >>> stable_argsort(np.array([3, 1, 3, 2]))
     array([1, 3, 0, 2])
@@ -67,9 +67,9 @@ def stable_argsort(keys: NDArray[Any]) -> LongArray:
 
 
 def round_last_digits(values: FloatArray) -> FloatArray:
-    """The values to twelve digits of the greatest, so that those equal by their meaning are equal.
+    """Round the values to twelve digits of the greatest, so that mathematically equal values are equal.
 
-    The digits beyond depend on the processor, whose logarithms and sums end in different bits.
+    Further digits depend on the processor, whose logarithms and sums differ in the last bits.
 
     >>> round_last_digits(np.array([0.1 + 0.2, 0.3, 1e-20]))
     array([0.3, 0.3, 0. ])
@@ -81,9 +81,9 @@ def round_last_digits(values: FloatArray) -> FloatArray:
 
 
 def scale_to_unit(values: FloatArray) -> tuple[FloatArray, int]:
-    """The values times a power of two, at most 1 in size, and the exponent that takes them back.
+    """Scale the values by a power of two to at most 1 in size; return the exponent for `scale_back`, too.
 
-    No digit changes, and squares and sums of the values neither overflow nor vanish.
+    No digit changes, and squares and sums of the values neither overflow nor underflow.
 
     >>> scale_to_unit(np.array([1e300, -3e299]))[1]
     997
@@ -93,7 +93,7 @@ def scale_to_unit(values: FloatArray) -> tuple[FloatArray, int]:
 
 
 def scale_back(values: FloatArray, exponent: int) -> FloatArray:
-    """The values times 2 ** exponent; the greatest float where they would be infinite."""
+    """Return the values times 2 ** exponent, limited to the greatest float."""
     greatest = np.finfo(np.float64).max
     with np.errstate(over="ignore"):
         return np.clip(np.ldexp(values, exponent), -greatest, greatest)

@@ -1,4 +1,4 @@
-"""Checks of parameters: each returns the value, or raises a ParameterError that says what it must be."""
+"""Checks of parameters, which return the value or raise a ParameterError."""
 
 from collections.abc import Collection
 from math import inf, isnan
@@ -11,12 +11,12 @@ from holdfast.errors import ParameterError
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """True for a number, of numpy too; neither a flag nor NaN is one."""
+    """Return True for a number, also of numpy, but not for a bool or NaN."""
     return isinstance(value, Real) and not isinstance(value, bool) and not isnan(value)
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """True for an integer, of numpy too; a flag is none."""
+    """Return True for an integer, also of numpy, but not for a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
@@ -48,7 +48,7 @@ def check_number(
     none_ok: bool = False,
     way_out: str = "",
 ) -> Any:
-    """Check that the value is a number from `low` to `high`; `is_open` names the ends that are left out.
+    """Check that the value is a number from `low` to `high`; `is_open` names the excluded ends.
 
     >>> check_number("tolerance", -1)
     Traceback (most recent call last):
@@ -98,7 +98,7 @@ def check_choice(name: str, value: Any, choices: Collection[Any], *, none_ok: bo
 def check_flag(name: str, value: Any) -> bool:
     """Check that the value is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise ParameterError(f"{name}={value!r} is no flag: it must be True or False.")
+        raise ParameterError(f"{name}={value!r} is not a bool: it must be True or False.")
     return bool(value)
 
 

@@ -1,4 +1,4 @@
-"""Files: written whole, or not at all. Every file that holdfast writes goes through here."""
+"""Write files atomically, and lock them. Every file that holdfast writes goes through here."""
 
 import hashlib
 import json
@@ -25,17 +25,17 @@ _BLOCK = 2**24  # zeros written at a time
 def replace_file(
     path: str | os.PathLike[str], data: bytes, error_type: type[HoldfastError] = DataError
 ) -> None:
-    """Write the file at `path`, all or nothing: after a failure an older file there is intact.
+    """Write the file at `path` atomically: after a failure the old file is intact.
 
-    Where `path` is a folder or a device, an error of this type is raised. A process that is killed leaves a
-    hidden file behind; the next one on this machine that writes to `path` removes it.
+    A folder or a device at `path` raises an error of this type. A killed process leaves a hidden file behind,
+    which the next process on this machine that writes to `path` removes.
     """
     target = resolve_path(path, error_type)
     check_may_be_file(path, error_type)
     temporary = make_hidden_path(target, f"-{_host()}-{os.getpid()}-{token_hex(4)}.tmp")
     try:
         _remove_leftovers(target)
-        # Not by tempfile: its files are readable by their owner alone, and the file would stay so.
+        # Not by tempfile, whose files are readable by their owner only.
         with temporary.open("wb") as file:
             file.write(data)
             file.flush()
@@ -47,18 +47,18 @@ def replace_file(
         with suppress(OSError):
             run_cleanup(partial(temporary.unlink, missing_ok=True))
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
-            error.filename, error.filename2 = os.fspath(path), None  # the name that the user knows
+            error.filename, error.filename2 = os.fspath(path), None  # the name the user gave
         raise
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Remove what processes of this machine that have ended had begun to write for the target."""
+    """Remove the temporary files of ended processes of this machine."""
     start = f"{make_hidden_path(target).name}-{_host()}-"
     with suppress(OSError):
         for entry in os.scandir(target.parent):
             if entry.name.startswith(start) and entry.name.endswith(".tmp"):
                 pid = entry.name.removeprefix(start).partition("-")[0]
-                # Windows removes no file that is open.
+                # Windows does not remove open files.
                 if os.name == "nt" or (pid.isdecimal() and has_ended(int(pid))):
                     os.unlink(entry.path)
 
@@ -68,9 +68,9 @@ def _host() -> str:
 
 
 def append_to_file(path: Path, data: bytes) -> None:
-    """Add the data at the end of the file, all or nothing; it is on the disk when this returns.
+    """Append the data to the file, all or nothing, and flush it to the disk.
 
-    Nobody else may write to the file meanwhile: see `lock.py`. After a failure the file is as it was.
+    The caller must hold a lock. After a failure the file is unchanged.
     """
     is_new = not path.exists()
     with path.open("ab", buffering=0) as file:
@@ -91,9 +91,9 @@ def append_to_file(path: Path, data: bytes) -> None:
 
 
 def create_file(path: Path, head: bytes, n_zeros: int) -> None:
-    """Write a new file of these bytes and `n_zeros` zeros, whose space on the disk is taken already.
+    """Write a new file of these bytes and `n_zeros` zeros, with its disk space allocated.
 
-    Else a disk that is full would end the process that writes to a memory map of it.
+    Otherwise a full disk would kill the process that writes to a memory map of the file.
     """
     with path.open("wb") as file:
         file.write(head)
@@ -106,14 +106,14 @@ def create_file(path: Path, head: bytes, n_zeros: int) -> None:
 
 
 def check_may_be_file(path: str | os.PathLike[str], error_type: type[HoldfastError] = DataError) -> None:
-    """Raise an error of this type if there is something that a file cannot replace."""
+    """Raise an error of this type if `path` is a folder or a device."""
     target = resolve_path(path, error_type)
     if target.exists() and not target.is_file():
         raise error_type(f"Cannot write to '{os.fspath(path)}': it is a folder or a device, not a file.")
 
 
 def check_is_file(path: Path) -> None:
-    """Raise a DataError unless it is a file to read: a pipe can block, and a device can be endless."""
+    """Raise a DataError unless it is a regular file: a pipe can block, and a device can be endless."""
     try:
         mode = path.stat().st_mode
     except ValueError as error:
@@ -123,7 +123,7 @@ def check_is_file(path: Path) -> None:
 
 
 def resolve_path(path: str | os.PathLike[str], error_type: type[HoldfastError] = DataError) -> Path:
-    """Return the path without links; an error of this type if there is no such thing."""
+    """Resolve the links of a path; raise an error of this type if that is impossible."""
     try:
         target = Path(path).resolve()
         is_loop = target.is_symlink()
@@ -132,17 +132,17 @@ def resolve_path(path: str | os.PathLike[str], error_type: type[HoldfastError] =
     except RuntimeError:  # until Python 3.12
         is_loop = True
     if is_loop:
-        raise error_type(f"Cannot use '{os.fspath(path)}': the links there lead in a circle.")
+        raise error_type(f"Cannot use '{os.fspath(path)}': its symbolic links form a loop.")
     return target
 
 
 def make_hidden_path(target: Path, ending: str = "") -> Path:
-    """Return a hidden name beside the target, the same for every process, of at most 100 characters."""
+    """Return a hidden path beside the target, the same for every process, of at most 100 characters."""
     return target.with_name(f".holdfast-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]}{ending}")
 
 
 def run_cleanup(cleanup: Callable[[], None]) -> None:
-    """Run the clean-up; repeat it once if it is interrupted."""
+    """Run the cleanup; repeat it once if it is interrupted."""
     try:
         cleanup()
     except KeyboardInterrupt:
@@ -154,27 +154,27 @@ def run_cleanup(cleanup: Callable[[], None]) -> None:
 
 
 def has_ended(pid: int, start: str | None = None) -> bool:
-    """Tell whether a process of this machine has ended; `start` tells it from a later one of its number."""
+    """Return True if the process has ended; `start` distinguishes a later process with the same number."""
     if pid <= 0:
         return True
     try:
         os.kill(pid, 0)  # not on Windows, where it would end the process
     except (ProcessLookupError, OverflowError):
         return True
-    except OSError:  # somebody else's
+    except OSError:  # of another user
         return False
     return start is not None and start != get_process_start(pid)
 
 
 def get_process_start(pid: int) -> str:
-    """Return when the process began, in the system's own count; empty where it cannot be told."""
+    """Return the start time of the process in clock ticks; empty if unknown."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return ""
 
 
-# -- One process at a time -----------------------------------------------------------------------------------
+# -- locks ---
 
 
 @contextmanager
@@ -186,14 +186,15 @@ def hold_lock(
     seconds: float = 0.0,
     error_type: type[HoldfastError] = DataError,
 ) -> Iterator[None]:
-    """Hold the lock within the block; an error, which begins with `refusal`, names another holder.
+    """Hold the lock within the block; wait up to `seconds` for it.
 
-    A lock whose process has ended, however it ended, is free. For another holder it waits `seconds`.
+    If another process holds it, an error that begins with `refusal` names that process. The lock of an ended
+    process is free.
     """
     held = FileLock(lock, timeout=seconds, poll_interval=0.01, thread_local=False)
     try:
         _acquire(held, lock)
-        _sign(lock)
+        _write_holder(lock)
         yield
     except Timeout as timeout:
         if timeout.lock_file != str(lock):
@@ -201,7 +202,7 @@ def hold_lock(
         holder = read_lock_holder(lock)
         who = "another process writes to it"
         if holder is not None:
-            who = f"process {holder.pid} on {holder.host} has been at it since {holder.since}"
+            who = f"process {holder.pid} on {holder.host} has used it since {holder.since}"
         raise error_type(f"{refusal}: {who}. Wait for its end, or {way_out}.") from None
     finally:
         run_cleanup(partial(_release, held, lock))
@@ -212,12 +213,12 @@ def _acquire(held: FileLock, lock: Path) -> None:
         lock.parent.mkdir(exist_ok=True)
         try:
             held.acquire()
-        except FileNotFoundError:  # another process has ended just now, and removed the folder
+        except FileNotFoundError:  # another process has just removed the folder
             continue
         return
 
 
-def _sign(lock: Path) -> None:
+def _write_holder(lock: Path) -> None:
     holder = {
         "pid": os.getpid(),
         "host": socket.gethostname(),
@@ -226,7 +227,7 @@ def _sign(lock: Path) -> None:
         "inode": lock.stat().st_ino,
     }
     try:
-        with _holder_file(lock).open("w") as file:
+        with _holder_path(lock).open("w") as file:
             json.dump(holder, file)
     except OSError as error:
         error.filename = str(lock)
@@ -238,8 +239,8 @@ def _release(held: FileLock, lock: Path) -> None:
         with suppress(Timeout, OSError):
             held.acquire(timeout=0)
     if held.is_locked:  # filelock acquires no lock whose file was removed meanwhile
-        _holder_file(lock).unlink(missing_ok=True)
-        if os.name != "nt":  # which removes no file that is open
+        _holder_path(lock).unlink(missing_ok=True)
+        if os.name != "nt":  # which does not remove open files
             lock.unlink(missing_ok=True)
         held.release()
         if os.name == "nt":
@@ -247,7 +248,7 @@ def _release(held: FileLock, lock: Path) -> None:
                 lock.unlink(missing_ok=True)
 
 
-def _holder_file(lock: Path) -> Path:
+def _holder_path(lock: Path) -> Path:
     return lock.with_name(f"{lock.name}.json")
 
 
@@ -258,18 +259,18 @@ class LockHolder:
     pid: int
     host: str
     since: str
-    is_there: bool | None  # None: of another machine nobody here can tell
+    is_running: bool | None  # None: unknown, on another machine
 
 
 def read_lock_holder(lock: Path) -> LockHolder | None:
     """Return the process that the lock names, which may have ended; None if it names none."""
     try:
-        holder: Any = json.loads(_holder_file(lock).read_bytes())
-        if holder["inode"] != lock.stat().st_ino:  # a copy, which its holder knows nothing of
+        holder: Any = json.loads(_holder_path(lock).read_bytes())
+        if holder["inode"] != lock.stat().st_ino:  # a copy of the file
             return None
         pid, host = int(holder["pid"]), str(holder["host"])
         is_here = host == socket.gethostname() and os.name != "nt"
-        is_there = not has_ended(pid, holder["start"]) if is_here else None
-        return LockHolder(pid, host, str(holder["since"]), is_there)
+        is_running = not has_ended(pid, holder["start"]) if is_here else None
+        return LockHolder(pid, host, str(holder["since"]), is_running)
     except (OSError, ValueError, KeyError, TypeError):
         return None

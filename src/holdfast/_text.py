@@ -1,5 +1,7 @@
 """Numbers, counts, times, names and lists as text."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -7,11 +9,10 @@ from math import floor, isfinite, isnan, log10
 from re import sub
 from statistics import median
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from holdfast._arrays import BoolArray, LongArray
+if TYPE_CHECKING:
+    from holdfast._arrays import BoolArray, LongArray
 
 MOST_DECIMALS = 6
 WORDS = (
@@ -257,7 +258,7 @@ class RowLabels:
     noun: str = "row"
 
     @classmethod
-    def of(cls, data: Any) -> "RowLabels | None":
+    def of(cls, data: Any) -> RowLabels | None:
         """Return the labels of a pandas frame or series; None for data without labels.
 
         >>> import pandas
@@ -268,7 +269,7 @@ class RowLabels:
         labels = getattr(native, "index", None)
         return None if labels is None or callable(labels) else cls(labels)
 
-    def subset(self, rows: BoolArray | LongArray) -> "RowLabels":
+    def subset(self, rows: BoolArray | LongArray) -> RowLabels:
         """Return the names of the selected rows."""
         return RowLabels(self.labels[rows], self.noun)
 
@@ -276,6 +277,7 @@ class RowLabels:
 def row_name(position: int, rows: RowLabels | None = None) -> str:
     """Return the name of the row at this position: 'row 3', or 'line 5' in a file.
 
+    >>> import numpy as np
     >>> row_name(3), row_name(3, RowLabels(np.array([2, 3, 4, 5]), "line"))
     ('row 3', 'line 5')
     """
@@ -285,10 +287,11 @@ def row_name(position: int, rows: RowLabels | None = None) -> str:
 def first_rows(flags: BoolArray, rows: RowLabels | None = None, limit: int = 3) -> str:
     """Name the first rows with a true flag.
 
+    >>> import numpy as np
     >>> first_rows(np.array([False, True, True]))
     'first at rows 1, 2'
     """
-    places = np.flatnonzero(flags)[:limit].tolist()
+    places = flags.nonzero()[0][:limit].tolist()
     noun = "row" if rows is None else rows.noun
     labels = [str(place) if rows is None else _label(rows.labels[place]) for place in places]
     return f"first at {noun}{'s' if len(labels) > 1 else ''} {', '.join(labels)}"
@@ -320,7 +323,7 @@ def columns_text(absent: Iterable[str], known: Sequence[str]) -> str:
     return f"{suggestion}The columns are {quoted(known, 30)}."
 
 
-# -- text that fits ----------------------------------------------------------------------------------------
+# -- text that fits ------------------------------------------------------------------------------------------
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 CUT = "…"  # marks text that a drawing or the terminal omits

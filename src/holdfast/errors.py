@@ -1,16 +1,16 @@
-"""One small family of exceptions: each message names the thing, both values, and the way out."""
+"""Exceptions and warnings."""
 
 
 class HoldfastError(Exception):
-    """Every error that holdfast raises on purpose, apart from plain TypeErrors."""
+    """Base class of the errors of holdfast."""
 
 
 class DataError(HoldfastError, ValueError):
-    """The data cannot be used as it is."""
+    """The data cannot be used."""
 
 
 class SchemaMismatch(DataError):  # noqa: N818 (the name says what is wrong)
-    """New data, or another tree, does not fit the schema it is measured against."""
+    """Data or a tree does not fit a schema."""
 
 
 class CustomFeatureError(HoldfastError, ValueError):
@@ -18,15 +18,15 @@ class CustomFeatureError(HoldfastError, ValueError):
 
 
 class ParameterError(HoldfastError, ValueError):
-    """A growth rule is outside its range."""
+    """A parameter is invalid."""
 
 
 class BrokenTreeError(HoldfastError, ValueError):
-    """A tree, or its schema, breaks what the type promises."""
+    """A tree or its schema is inconsistent."""
 
 
 class EditError(HoldfastError, ValueError):
-    """A change by hand that this tree cannot take."""
+    """An edit is impossible for this tree."""
 
 
 class ModelFileError(HoldfastError, ValueError):
@@ -34,7 +34,7 @@ class ModelFileError(HoldfastError, ValueError):
 
 
 class PolicyError(HoldfastError, ValueError):
-    """A change policy has a line that cannot be, or names what the models and the rows do not have."""
+    """A change policy is invalid, or does not fit the models or the data."""
 
 
 class ModelCardError(HoldfastError, ValueError):
@@ -42,48 +42,48 @@ class ModelCardError(HoldfastError, ValueError):
 
 
 class RegisterError(HoldfastError, ValueError):
-    """A change register is broken, in use, or cannot take the record."""
+    """A change register is broken, in use, or rejects the record."""
 
 
 class ExportError(HoldfastError, ValueError):
-    """The model asks, or does, something that the other library cannot."""
+    """The model cannot be exported to this format."""
 
 
 class EngineError(ExportError):
-    """Nothing is installed that could run an export, so that it cannot be verified."""
+    """No engine is installed to verify an export."""
 
 
 class ModelError(HoldfastError):
-    """A model that is compared with others failed."""
+    """A model under evaluation failed."""
 
 
 class FullDiskError(HoldfastError, OSError):
-    """The disk is full; what is kept of the work goes on when there is room."""
+    """The disk is full; the work can be resumed later."""
 
 
 class ClusterError(HoldfastError):
-    """A cluster is not there, has other versions, or lost what it was to do."""
+    """A cluster is unreachable, has other versions, or lost its tasks."""
 
 
 class DataWarning(UserWarning):
-    """Something in the data was handled, and the user would want to know."""
+    """Something in the data was changed or is questionable."""
 
 
 class GrowthWarning(UserWarning):
-    """Growth ended early because a budget ran out."""
+    """Growth stopped early at a limit."""
 
 
 class ModelFileWarning(UserWarning):
-    """A model file does not hold all that the estimator has."""
+    """A model file lacks parts of the estimator."""
 
 
 class ReportWarning(UserWarning):
-    """A report could not be written; what it tells of is whole without it."""
+    """A report could not be written."""
 
 
 class CacheWarning(UserWarning):
-    """Compiled kernels cannot be kept on disk."""
+    """Compiled kernels cannot be cached on disk."""
 
 
 class StoreWarning(UserWarning):
-    """What was kept of a run that stopped cannot be used, and is computed anew; or nothing can be kept."""
+    """Stored results cannot be used or written."""

@@ -53,11 +53,6 @@ def split_in_two(numbers: np.ndarray, labels: Any = ("no", "yes")) -> np.ndarray
     return np.array(labels)[(numbers > np.median(numbers)).astype(int)]
 
 
-def with_gaps(X: np.ndarray, fraction: float = 0.2) -> np.ndarray:
-    """The data with some of its values missing."""
-    return np.where(np.random.default_rng(0).random(X.shape) < fraction, np.nan, X)
-
-
 def between(X: np.ndarray) -> np.ndarray:
     """The rows, and those half-way between each one and the next."""
     return np.concatenate([X, (X[1:] + X[:-1]) / 2])

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_tables import between, patients, risk, schema_of, split_in_two, with_gaps
+from made_tables import between, patients, risk, schema_of, split_in_two
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 
@@ -13,6 +13,7 @@ from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, SchemaMismatch
 from holdfast.tree.check import check_tree
+from reference.gaps import with_gaps
 
 lightgbm = pytest.importorskip("lightgbm")
 
@@ -21,7 +22,14 @@ CELL_FRAME = load_breast_cancer(as_frame=True).data  # its names have spaces
 PATIENTS, PROGRESSION = load_diabetes(return_X_y=True)
 FRAME = patients()
 RISK = risk(FRAME)
-ONE = {"n_estimators": 1, "min_child_samples": 3, "min_data_per_group": 3, "cat_smooth": 1, "verbose": -1}
+ONE = {
+    "n_estimators": 1,
+    "min_child_samples": 3,
+    "min_data_per_group": 3,
+    "cat_smooth": 1,
+    "verbose": -1,
+    "n_jobs": 1,
+}
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 
@@ -40,8 +48,15 @@ def agree(tree: Any, model: Any, rows: Any) -> None:
 # -- predictions ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("X", [CELLS, with_gaps(CELLS), np.round(CELLS, 1), CELLS.astype(np.float32)])
-@pytest.mark.parametrize("y", [MALIGNANT, np.array(["benign", "malignant"])[MALIGNANT]])
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (CELLS, MALIGNANT),
+        (with_gaps(CELLS), np.array(["benign", "malignant"])[MALIGNANT]),
+        (np.round(CELLS, 1), MALIGNANT),
+        (CELLS.astype(np.float32), MALIGNANT),
+    ],
+)
 def test_a_classifier_of_one_tree_predicts_as_before(X: np.ndarray, y: np.ndarray) -> None:
     model = lightgbm.LGBMClassifier(**ONE).fit(X, y)
     rows = np.concatenate([between(X), with_gaps(X)])
@@ -149,7 +164,7 @@ def test_spaces_that_lightgbm_made_underscores_are_found_again_in_the_schema() -
 
 @pytest.mark.parametrize("objective", ["binary", "regression", "cross_entropy"])
 def test_a_booster_is_read_like_a_model_and_numbers_its_classes(objective: str) -> None:
-    parameters = {"objective": objective, "verbose": -1}
+    parameters = {"objective": objective, "verbose": -1, "num_threads": 1}
     booster = lightgbm.train(parameters, lightgbm.Dataset(with_gaps(CELLS), MALIGNANT), 1)
     for each in (booster, lightgbm.Booster(model_str=booster.model_to_string())):
         tree = as_tree(each)
@@ -293,7 +308,7 @@ def test_linear_trees_and_foreign_objectives_are_refused() -> None:
     [
         (
             Schema((Feature("bmi"),)),
-            r"asks about the columns 'age'.* and the columns of the schema are 'bmi'",
+            r"uses the columns 'age'.* and the columns of the schema are 'bmi'",
         ),
         (Schema((Feature("age"),)), r"predicts classes, and the target 'y' of the schema holds numbers"),
         (
@@ -318,6 +333,6 @@ def test_categories_that_the_schema_codes_otherwise_are_refused() -> None:
     model = lightgbm.LGBMRegressor(**ONE).fit(FRAME[["ward"]], RISK)
     schema = Schema((Feature("ward", "nominal", categories=(0, 1, 2)),))
     with pytest.raises(
-        SchemaMismatch, match=r"knows the categories 'ICU', .* of column 'ward', .* others only: 0"
+        SchemaMismatch, match=r"has the categories 'ICU', .* of column 'ward', .* none of them: 0"
     ):
         as_tree(model, schema)

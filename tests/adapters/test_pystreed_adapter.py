@@ -181,7 +181,7 @@ def test_one_tree_is_no_forest() -> None:
     [
         (
             Schema((Feature("bmi"),)),
-            r"asks about the columns 'age'.* and the columns of the schema are 'bmi'",
+            r"uses the columns 'age'.* and the columns of the schema are 'bmi'",
         ),
         (Schema((Feature("age"),)), r"predicts classes, and the target 'y' of the schema holds numbers"),
         (

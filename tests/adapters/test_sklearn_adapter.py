@@ -30,17 +30,13 @@ from holdfast.data.table import Table
 from holdfast.errors import BrokenTreeError, DataError, SchemaMismatch
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import KNOWN
+from reference.gaps import with_gaps
 from reference.precision import SINGLES, around, stump
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 CELLS, MALIGNANT = load_breast_cancer(return_X_y=True)
 PATIENTS, PROGRESSION = load_diabetes(return_X_y=True)
 NAMED = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
-
-
-def with_gaps(X: np.ndarray, fraction: float = 0.2) -> np.ndarray:
-    """The data with some of its values missing."""
-    return np.where(np.random.default_rng(0).random(X.shape) < fraction, np.nan, X)
 
 
 # -- from scikit-learn --------------------------------------------------------------------------------
@@ -175,7 +171,7 @@ def test_questions_of_the_schema_are_left_alone() -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        (Schema((Feature("age"),)), r"asks about the columns 'fare', and .* of the schema are 'age'. Fit"),
+        (Schema((Feature("age"),)), r"uses the columns 'fare', and .* of the schema are 'age'. Fit"),
         (
             Schema((Feature("fare", "nominal", categories=("a", "b")),), Target(classes=("no", "yes"))),
             r"column 'fare' with a number, .* nominal, with the categories 'a', 'b'. .*one-hot",

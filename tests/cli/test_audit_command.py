@@ -31,9 +31,9 @@ def test_it_says_how_many_rows_get_another_class_and_shows_the_tables(patients: 
     result = audit(patients, *PLAIN)
     assert result.exit_code == 0, result.output
     words = " ".join(result.stdout.split())
-    assert "120 rows, 4 features; trained again 2 times." in words
-    assert "Trained again," in words
-    assert "of the rows another class" in words
+    assert "120 rows, 4 features; 2 random divisions." in words
+    assert "Retrained," in words
+    assert "changes the class of" in words
     assert "Small changes: distance" in words
     assert result.stderr == ""
 
@@ -86,13 +86,22 @@ def test_the_pairs_in_the_file_are_those_of_retrain_audit(patients: Path, tmp_pa
 
 
 def test_stages_groups_weights_and_questions_have_their_columns(patients: Path, tmp_path: Path) -> None:
-    roles = ("--stage", "year", "--groups", "patient", "--weight", "weight", "--question", "age > lab * 10")
+    roles = (
+        "--stage",
+        "year",
+        "--groups",
+        "patient",
+        "--weight",
+        "weight",
+        "--custom-feature",
+        "age > lab * 10",
+    )
     result = audit(
         patients, *roles, "--changes", "staged", "-o", tmp_path / "audit.json", methods="pruned-1se"
     )
     assert result.exit_code == 0, result.output
     content = json.loads((tmp_path / "audit.json").read_text())
-    assert content["summary"].startswith("Trained again")
+    assert content["summary"].startswith("Retrained")
     assert [each["part"] for each in content["pairs"]] == [0, 1, 2, 0, 1, 2]
     assert content["table"][0]["change"] == "staged"
     assert content["paired"] == []

@@ -77,7 +77,7 @@ def test_show_writes_the_picture_to_a_file(model: Path, tmp_path: Path) -> None:
 
 def test_show_lists_the_nodes_as_csv(model: Path, tree: Tree) -> None:
     lines = list(csv.DictReader(holdfast("show", model, "--format", "csv").output.splitlines()))
-    assert [line["question"] for line in lines] == ["x0 <= 40", "", ""]
+    assert [line["split"] for line in lines] == ["x0 <= 40", "", ""]
     assert [float(line["rows"]) for line in lines] == tree.count.tolist()
 
 
@@ -148,7 +148,7 @@ def test_the_demo_tells_its_story_within_the_terminal(demo: tuple[int, Result, P
     assert draw_tree(load_model(folder / "model.json"), width=columns).split("\nNote: ")[0] in result.output
     assert f"holdfast show {folder}" in result.output
     said = " ".join(result.output.split())
-    assert re.search(r"They begin with \d\d different questions about \d of the 30 measurements", said)
+    assert re.search(r"They have \d\d different root splits on \d of the 30 measurements", said)
     n_references = len(load_trees(folder / "collections" / "references.json"))
     assert f"{n_references} students, trees of at most 12 leaves" in said
     chosen = json.loads((folder / "summary.json").read_text())["trees"]["chosen"]
@@ -161,7 +161,7 @@ def test_the_demo_tells_its_story_within_the_terminal(demo: tuple[int, Result, P
     }
     assert len(moves["plain"]) == len(moves["consensus"]) == 3  # distance, churn, flips
     is_worse = any(ours > theirs for ours, theirs in zip(moves["consensus"], moves["plain"], strict=True))
-    assert ("The plain tree moves less here" in said) == is_worse
+    assert ("The plain tree changes less here" in said) == is_worse
 
 
 def test_the_demo_leaves_a_run_and_a_picture(demo: tuple[int, Result, Path]) -> None:

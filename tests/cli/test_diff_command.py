@@ -77,7 +77,7 @@ def test_a_file_by_its_name(folder: Path, tmp_path: Path, name: str, begins: str
 
 def test_what_cannot_be_compared_is_refused_in_one_line(folder: Path, tmp_path: Path) -> None:
     old, new, rows = folder / "old.json", folder / "new.json", folder / "rows.csv"
-    assert "end its name in .txt, .html, .json" in refusal(
+    assert "its name must end in .txt, .html, .json" in refusal(
         holdfast("diff", old, new, "-o", tmp_path / "d.xyz")
     )
     assert "it is what is read" in refusal(holdfast("diff", old, new, "-o", old))
@@ -89,7 +89,7 @@ def test_what_cannot_be_compared_is_refused_in_one_line(folder: Path, tmp_path: 
     )
     forest = tmp_path / "forest.json"
     save(BaggingClassifier(3).fit(frame[["age", "lab"]], frame["ward"]), forest)
-    assert "holds 3 trees, and a diff is of two single trees" in refusal(holdfast("diff", old, forest))
+    assert "contains 3 trees, and a diff is of two single trees" in refusal(holdfast("diff", old, forest))
     assert "There is no column 'died'" in refusal(
         holdfast("diff", old, new, "--data", rows, "--target", "died")
     )

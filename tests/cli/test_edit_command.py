@@ -53,7 +53,7 @@ def test_nodes_have_numbers_in_a_drawing_for_editors(folder: Path) -> None:
     tree = load_model(folder / "tree.json")
     assert lines == tree.numbered().splitlines()
     assert "--format is svg" in refusal(holdfast("show", folder / "tree.json", "--nodes", "--format", "svg"))
-    assert "holds 2 trees" in refusal(holdfast("show", folder / "trees.json", "--nodes"))
+    assert "contains 2 trees" in refusal(holdfast("show", folder / "trees.json", "--nodes"))
 
 
 def test_a_threshold_with_rows_is_fitted_priced_and_kept_with_its_estimator(folder: Path) -> None:
@@ -139,10 +139,10 @@ def test_thresholds_become_round(folder: Path) -> None:
         ("tree.json", ("--node", 0, "--feature", "ward", "--categories", "Z"), "no categories 'Z'"),
         ("tree.json", ("--node", 0, "--feature", "height", "--threshold", 1), "no 'height'"),
         ("tree.json", ("--node", 0, "--threshold", 60, "--categories", "A"), "not both"),
-        ("tree.json", ("--node", 0, "--value", 0.3), "only leaves are given values"),
-        ("tree.json", ("--node", 2, "--value", "much"), "'much' is no number"),
-        ("tree.json", ("--node", 0), "No changes are asked for"),
-        ("tree.json", ("--node", 0, "--prune", "--threshold", 60), "2 changes are asked for"),
+        ("tree.json", ("--node", 0, "--value", 0.3), "only leaves can be given values"),
+        ("tree.json", ("--node", 2, "--value", "much"), "'much' must be a number"),
+        ("tree.json", ("--node", 0), "No changes are given"),
+        ("tree.json", ("--node", 0, "--prune", "--threshold", 60), "2 changes are given"),
         ("tree.json", ("--threshold", 60), "Give --node"),
         ("tree.json", ("--node", 0, "--round"), "leave --node out"),
         ("tree.json", ("--round",), "give them with --data"),

@@ -63,7 +63,7 @@ def test_several_rows_stand_below_each_other_by_number_or_name(run: Path, rows: 
     text = holdfast("explain", run, rows, "--row", 1, "--row", 3, "--id", "patient").output
     assert "patient P0\n----------\nPrediction of outcome" in text
     assert "patient P1\n" in text
-    assert "20 of 25 rows: --row tells of others, -o FILE of all." in holdfast("explain", run, rows).output
+    assert "20 of 25 rows: --row selects others, -o FILE writes all." in holdfast("explain", run, rows).output
 
 
 def test_a_file_has_all_rows_as_figures_or_as_a_page(run: Path, rows: Path, tmp_path: Path) -> None:
@@ -86,11 +86,11 @@ def test_what_is_fixed_and_wanted_is_passed_on(run: Path, rows: Path) -> None:
     ("options", "says"),
     [
         (("--fixed", "nope"), "--fixed: fixed='nope' is not a column of the model"),
-        (("--row", 99), "--row 99 is not there"),
-        (("--id", "nope"), "--id names 'nope', which is no column of"),
-        (("--set", "age"), "write it as COLUMN=VALUE"),
-        (("--set", "agee=3"), "--set names 'agee', which is no column of the model"),
-        (("--set", "age=old"), "is no number, and the column is numeric"),
+        (("--row", 99), "--row 99 does not exist"),
+        (("--id", "nope"), "--id names 'nope', which is not a column of"),
+        (("--set", "age"), "write COLUMN=VALUE"),
+        (("--set", "agee=3"), "--set names 'agee', which is not a column of the model"),
+        (("--set", "age=old"), "is not a number, and the column is numeric"),
         (("--wanted", "maybe"), "--wanted: wanted='maybe' is not a class of 'outcome'"),
         (("-o", "x.png"), "must end in .txt, .html or .json"),
     ],
@@ -100,11 +100,11 @@ def test_what_cannot_be_is_one_line(run: Path, rows: Path, options: tuple[object
 
 
 def test_without_rows_the_values_that_lack_are_named(run: Path) -> None:
-    assert "say it with --set" in refusal(holdfast("explain", run, "--set", "age=70"))
-    assert "there is none: give ROWS" in refusal(holdfast("explain", run, "--row", 1))
+    assert "give it with --set" in refusal(holdfast("explain", run, "--set", "age=70"))
+    assert "the rows of a file: give ROWS" in refusal(holdfast("explain", run, "--row", 1))
 
 
 def test_an_ensemble_is_refused(tmp_path: Path) -> None:
     data = write_patients(tmp_path / "patients.csv", 60)
     assert fit(data, tmp_path / "forest", "--model", "forest", *PLAIN).exit_code == 0
-    assert "holds 20 trees" in refusal(holdfast("explain", tmp_path / "forest", data))
+    assert "contains 20 trees" in refusal(holdfast("explain", tmp_path / "forest", data))

@@ -86,8 +86,8 @@ def test_without_a_file_the_text_goes_to_the_terminal(model: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((), "Say --to one of python, sql"),
-        (("--to", "python", "-o", "model.sql"), "that of a file of sql, and --to is python"),
+        ((), "Give --to, one of python, sql"),
+        (("--to", "python", "-o", "model.sql"), "that of a sql file, and --to is python"),
         (("--to", "python", "--dialect", "sqlite"), "--dialect is for --to sql, and the format is python"),
     ],
 )

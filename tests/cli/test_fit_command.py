@@ -8,7 +8,7 @@ from command_line import fit, holdfast, refusal, write_patients
 
 from holdfast import open_run
 from holdfast._choices import SELECTION_RULES
-from holdfast.cli.endings import one_line
+from holdfast.cli.errors import join_lines
 from holdfast.io.model_file import load_model, load_trees, model_to_json
 from reference.reading import read_file
 
@@ -92,7 +92,7 @@ def test_held_out_rows_choose_the_leaves_and_the_terminal_says_why(patients: Pat
     assert int(rows[0]["max_leaf_nodes"]) == choice["chosen"]
 
 
-def test_a_size_that_is_none_is_refused_in_one_line(patients: Path, tmp_path: Path) -> None:
+def test_a_size_that_is_none_is_refused_in_join_lines(patients: Path, tmp_path: Path) -> None:
     for options, words in (
         (["--max-leaf-nodes", "many"], "--max-leaf-nodes: max_leaf_nodes='many' is unknown"),
     ):
@@ -152,7 +152,7 @@ def test_nothing_in_the_test_rows_moves_the_trees(patients: Path, tmp_path: Path
 
 def test_without_test_rows_nothing_is_said_of_them(patients: Path, tmp_path: Path) -> None:
     result = fit(patients, tmp_path / "run", *PLAIN, "--test", 0)
-    assert "no rows: nothing says how good the tree is" in " ".join(result.stdout.split())
+    assert "no rows are set aside" in " ".join(result.stdout.split())
     assert "test rows" not in result.stdout
     assert summary(tmp_path / "run")["trees"]["chosen"]["test"] is None
     assert load_model(tmp_path / "run" / "model.json").count[0] == 120
@@ -293,7 +293,7 @@ def test_headings_are_whole_however_large_the_numbers_are(tmp_path: Path) -> Non
 def test_the_instability_for_the_size_is_that_of_many_candidates(patients: Path, tmp_path: Path) -> None:
     result = fit(patients, tmp_path / "run", *PLAIN, "--method", "bootstrap")
     assert "candidate instability per rule for size AUC leaves" in " ".join(result.stdout.split())
-    assert "a multiple of what candidates of that size have" in " ".join(result.stdout.split())
+    assert "a multiple of that of candidates of the same size" in " ".join(result.stdout.split())
     assert "teacher" not in result.stdout
 
 
@@ -303,9 +303,9 @@ def test_the_summary_has_the_questions_in_full(tmp_path: Path) -> None:
     path.write_text("\n".join(["ward,age,outcome", *rows]) + "\n")
     result = fit(path, tmp_path / "run")
     root = summary(tmp_path / "run")["split_support"][0]
-    assert len(set(re.findall(r"w\d\d", root["question"]))) == 20
+    assert len(set(re.findall(r"w\d\d", root["split"]))) == 20
     assert "short" not in root
-    assert set(re.findall(r"w\d\d", root["question"])) <= set(re.findall(r"w\d\d", result.stdout))
+    assert set(re.findall(r"w\d\d", root["split"])) <= set(re.findall(r"w\d\d", result.stdout))
 
 
 def test_each_rule_of_the_frontier_can_be_asked_for(patients: Path, tmp_path: Path) -> None:
@@ -422,7 +422,7 @@ def test_parquet_is_read_with_its_types(patients: Path, tmp_path: Path) -> None:
         (["--n-jobs", "0"], "Invalid value for '--n-jobs': '0' must be"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line(
+def test_what_cannot_be_is_refused_in_join_lines(
     options: list[str], message: str, patients: Path, tmp_path: Path
 ) -> None:
     result = fit(patients, tmp_path / "run", *options)
@@ -445,12 +445,12 @@ def test_what_cannot_be_is_refused_in_one_line(
         (b"age,age,outcome\n1,2,a\n", "same name"),
         (b"PK\x03\x04 and more", "a zip archive or a spreadsheet"),
         (b"\x80\x04 a pickle", "pickle"),
-        (b"\xff\xfea\x00,", "it begins as UTF-16, and is broken"),
+        (b"\xff\xfea\x00,", "it begins as UTF-16, but is not valid"),
         (b"age,outcome\n\xe9,a\n", "not UTF-8"),
         (b"when,outcome\n2020-01-01,a\n2020-01-02,b\n", "date='when' reads them as days since"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_refused_in_one_line(
+def test_a_file_that_cannot_be_read_is_refused_in_join_lines(
     content: bytes, message: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "data.csv"
@@ -526,8 +526,8 @@ def test_fit_needs_a_target(patients: Path) -> None:
 
 
 def test_a_refusal_is_one_line_of_sentences(patients: Path, tmp_path: Path) -> None:
-    assert one_line("a") == "a"
-    assert one_line("The data differ:\n  column 'x' is text\n  column 'y' is new\nSay so.") == (
+    assert join_lines("a") == "a"
+    assert join_lines("The data differ:\n  column 'x' is text\n  column 'y' is new\nSay so.") == (
         "The data differ: column 'x' is text; column 'y' is new; Say so."
     )
     result = holdfast("fit", patients, "--target", "nothing", "-o", tmp_path / "run")

@@ -234,12 +234,12 @@ def test_questions_of_the_user_are_asked(model: str, tmp_path: Path) -> None:
     rows = [f"{a},{b},{'yes' if a > b else 'no'}" for a in range(12) for b in range(12)]
     path.write_text("\n".join(["a,b,outcome", *rows]) + "\n")
     few = ("--n-estimators", 10) if model in ("stable", *ENSEMBLES) else ()
-    asked = ("--question", "a > b", "--question", "a + b > 20")
+    asked = ("--custom-feature", "a > b", "--custom-feature", "a + b > 20")
     result = fit(path, tmp_path / "run", model, *few, *asked, "--max-depth", 1)
     assert result.exit_code == 0, result.output
     fitted = load_model(tmp_path / "run" / "model.json")
     assert fitted.schema.names == ("a", "b", "a > b", "a + b > 20")
-    assert summary(tmp_path / "run")["columns"]["question"] == ["a > b", "a + b > 20"]
+    assert summary(tmp_path / "run")["columns"]["custom_features"] == ["a > b", "a + b > 20"]
     lines = list(csv.DictReader(holdfast("predict", tmp_path / "run", path).stdout.splitlines()))
     agree = [line["prediction"] == line["outcome"] for line in lines]
     assert sum(agree) > (0.7 if model == "forest" else 0.999) * len(agree)
@@ -365,7 +365,7 @@ def test_options_that_cannot_be_are_usage_errors(
             ["--class-weight", "dead=2"],
             "class_weight has a weight for 'dead', but the classes of y are 'died', 'lived'",
         ),
-        (["--question", "height > 2"], "'height' at character 1 is not a column"),
+        (["--custom-feature", "height > 2"], "'height' at character 1 is not a column"),
         (["--target", "age", "--class-weight", "balanced"], "class_weight"),
     ],
 )

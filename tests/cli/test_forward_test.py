@@ -59,7 +59,7 @@ def test_the_last_stage_is_held_out_and_an_eighth_of_those_before(tmp_path: Path
     assert division["training_rows"] == 300 - division["earlier_test_rows"]
     assert load_model(tmp_path / "run" / "model.json").count[0] == division["training_rows"]
     earlier = division["earlier_test_rows"]
-    assert f"100 rows of stage 2019, and {earlier} random rows of the stages before" in said
+    assert f"100 rows of stage 2019, and {earlier} random rows of earlier stages" in said
     assert max(map(len, said.split())) < 80
 
 
@@ -186,7 +186,7 @@ def test_with_groups_it_is_said_how_many_test_rows_are_of_known_persons(tmp_path
     known = sum(person[row] in learnt for row in np.flatnonzero(held_out.test))
     assert 0 < known <= 100
     assert division["test_rows_of_known_groups"] == known
-    assert f"{known} of the 120 belong to groups of which earlier rows are learnt from" in said
+    assert f"{known} of the 120 belong to groups with earlier rows in training" in said
     # Random earlier rows are whole persons, as far as the years before the last go.
     assert not learnt & {person[row] for row in np.flatnonzero(held_out.earlier)}
 
@@ -216,7 +216,7 @@ def test_every_model_says_when_early_and_late_rows_give_other_scores(model: str,
         facts = summary(folder)["disagreement"]
         assert said.count("Early and late data disagree") == len(facts) == count
         assert all(text in said for text in facts)
-        assert "Later rows: stage 2019, after all that the trees have learnt from." in said
+        assert "Later rows: stage 2019, after all training rows." in said
         assert "Believe the test rows" not in said
 
 

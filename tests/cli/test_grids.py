@@ -1,6 +1,6 @@
 from rich.console import Console
 
-from holdfast.cli.grids import show_grid
+from holdfast.cli.console import show_grid
 
 HEADINGS = ["candidate", "instability", "per rule", "score"]
 ROWS = [["7 *", "6.63 ± 0.68", "0.730", "2.606e+12 ± 4.1e+11"]]

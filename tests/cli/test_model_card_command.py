@@ -14,7 +14,7 @@ def test_a_template_is_written_once_and_never_over_what_is_there(tmp_path: Path)
     result = holdfast("model-card", "init", "-o", path)
     assert result.exit_code == 0, result.output
     assert ModelCard.load(path).owner == "Clinic for Metabolism"
-    assert "may hold your words: give another name" in refusal(holdfast("model-card", "init", "-o", path))
+    assert "may contain your words: give another name" in refusal(holdfast("model-card", "init", "-o", path))
     assert holdfast("model-card", "init", "-o", "-").output == path.read_text(encoding="utf-8")
 
 

@@ -48,7 +48,7 @@ def test_the_template_is_written_once(tmp_path: Path, monkeypatch: pytest.Monkey
     assert result.exit_code == 0, result.output
     assert ChangePolicy.load("change.toml") == ChangePolicy.template()
     Path("change.toml").write_text("max_churn = 0.01")
-    assert "is there already" in refusal(holdfast("policy", "init"))
+    assert "exists already" in refusal(holdfast("policy", "init"))
     assert Path("change.toml").read_text() == "max_churn = 0.01"
     assert holdfast("policy", "init", "-o", "other.toml").exit_code == 0
     assert holdfast("policy", "init", "-o", "-").stdout == Path("other.toml").read_text()

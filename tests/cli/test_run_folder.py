@@ -128,8 +128,8 @@ def test_show_reads_a_run_folder_and_its_collections(patients: Path, tmp_path: P
     overview = holdfast("show", references).output
     assert overview.startswith("20 trees that predict 'outcome' from 4 features\n")
     lines = holdfast("show", references, "--format", "csv").output.splitlines()
-    assert lines[0] == "tree,leaves,depth,mean_path_length,first_question"
+    assert lines[0] == "tree,leaves,depth,mean_path_length,root_split"
     assert len(lines) == 21
-    assert "holds 20 trees, and --format svg is for one" in refusal(
+    assert "contains 20 trees, and --format svg is for one" in refusal(
         holdfast("show", references, "--format", "svg")
     )

@@ -16,8 +16,7 @@ from holdfast import (
     save,
     save_trees,
 )
-from holdfast.cli.show import text_of
-from holdfast.cli.show_form import ENDINGS
+from holdfast.cli.show import ENDINGS, show_text
 from holdfast.io.model_file import load_model
 
 EXACT = GrowthRules(categories="exact")  # one row of each ward: no other search tells it from chance
@@ -49,7 +48,7 @@ def test_rules_that_are_piped_or_written_to_a_file_name_every_category(wards: Pa
 
 def test_the_table_of_nodes_names_every_category(wards: Path) -> None:
     root, yes, no = csv.DictReader(holdfast("show", wards, "--format", "csv").output.splitlines())
-    assert named(root["question"]) == named(yes["condition"]) == set(WARDS[::2])
+    assert named(root["split"]) == named(yes["condition"]) == set(WARDS[::2])
     assert named(no["condition"]) == set(WARDS[1::2])
 
 
@@ -63,13 +62,13 @@ def test_the_table_of_a_collection_has_first_questions_in_full(tmp_path: Path) -
     lines = list(
         csv.DictReader(holdfast("show", tmp_path / "both.json", "--format", "csv").output.splitlines())
     )
-    assert [len(named(line["first_question"])) for line in lines] == [30, 30]
-    assert "They begin with 2 different questions" in holdfast("show", tmp_path / "both.json").output
+    assert [len(named(line["root_split"])) for line in lines] == [30, 30]
+    assert "They have 2 different root splits" in holdfast("show", tmp_path / "both.json").output
 
 
 @pytest.mark.parametrize("form", ["drawing", "rules"])
 def test_on_a_terminal_lists_are_cut_and_the_last_line_says_how_to_see_all(form: str, wards: Path) -> None:
-    text = text_of(wards, form, columns=80, on_terminal=True)
+    text = show_text(wards, form, columns=80, on_terminal=True)
     assert 0 < len(named(text)) < 60
     assert " ".join(text.split("\n\n")[-1].split()) == (
         "… stands for what is left out: holdfast show --format rules -o rules.txt has all of it."
@@ -84,9 +83,9 @@ def test_on_a_terminal_lists_are_cut_and_the_last_line_says_how_to_see_all(form:
     ("options", "name", "way_out"),
     [
         (["--format", "svg"], "tree.png", "--format svg is for a name that ends in .svg, not in .png."),
-        (["--format", "svg"], "tree.csv", "For such a name say --format csv."),
-        (["--format", "svg"], "tree", "For such a name say --format drawing or rules."),
-        (["--format", "csv"], "tree.svg", "For such a name say --format svg."),
+        (["--format", "svg"], "tree.csv", "For such a name use --format csv."),
+        (["--format", "svg"], "tree", "For such a name use --format drawing or rules."),
+        (["--format", "csv"], "tree.svg", "For such a name use --format svg."),
         (["--format", "csv"], "tree.parquet", "ends in .csv, not in .parquet."),
         (["--format", "rules"], "tree.svg", "ends in .txt or .text or .md, not in .svg."),
         (["--format", "drawing"], "tree.json", "ends in .txt or .text or .md, not in .json."),
@@ -126,7 +125,12 @@ X = [[float(age), float(age % 7), float(age % 2)] for age in range(20, 80)]
 @pytest.mark.parametrize(
     ("model", "y", "kind", "link"),
     [
-        (ForestClassifier(5), ["no", "yes"] * 30, "5 trees that predicts 'y' (no, yes)", "the mean of what"),
+        (
+            ForestClassifier(5),
+            ["no", "yes"] * 30,
+            "5 trees that predicts 'y' (no, yes)",
+            "the mean of the predictions",
+        ),
         (ForestClassifier(5, voting="hard"), ["no", "yes"] * 30, "5 trees", "each votes for one class"),
         (
             ForestRegressor(4),
@@ -168,7 +172,7 @@ def test_an_ensemble_has_no_rules_and_no_picture(tmp_path: Path) -> None:
     save(ForestClassifier(3, random_state=0).fit(X, ["no", "yes"] * 30), tmp_path / "model.json")
     for form in ("rules", "svg"):
         line = refusal(holdfast("show", tmp_path / "model.json", "--format", form))
-        assert f"holds 3 trees, and --format {form} is for one" in line
+        assert f"contains 3 trees, and --format {form} is for one" in line
 
 
 def test_on_a_terminal_features_are_cut_and_the_table_says_how_to_see_all(tmp_path: Path) -> None:
@@ -179,7 +183,7 @@ def test_on_a_terminal_features_are_cut_and_the_table_says_how_to_see_all(tmp_pa
     save_trees(model.ensemble_.trees, tmp_path / "trees.json")
     asked = {int(feature) for tree in model.ensemble_ for feature in tree.feature} - {-1}
     for name in ("model.json", "trees.json"):
-        cut = text_of(tmp_path / name, "drawing", on_terminal=True)
+        cut = show_text(tmp_path / name, "drawing", on_terminal=True)
         assert f"... and {len(asked) - 10} more: holdfast show -o all.txt has all" in cut
         assert len(re.findall(r"^x\d+ ", cut, re.MULTILINE)) == 10
         whole = holdfast("show", tmp_path / name).output

@@ -101,7 +101,7 @@ def test_a_command_that_was_stopped_goes_on_and_writes_the_same_bits(verb: str, 
     assert last == f"Stopped by SIGTERM. {kept}: the same command goes on from there."
     again = holdfast(*command(verb, "--n-jobs", 2))
     assert again.exit_code == 0, again.output
-    assert "Continues a run that stopped at 20" in " ".join(again.stdout.split())
+    assert "Continuing the run that stopped at 20" in " ".join(again.stdout.split())
     assert contents() == undisturbed
     assert (hidden(), output.exists()) == ([], True)
 
@@ -136,7 +136,7 @@ def test_other_options_and_other_rows_take_what_is_theirs_and_it_is_said() -> No
     stopped("fit", 2)
     again = holdfast(*command("fit", "--n-jobs", 2))
     words = " ".join(again.stdout.split())
-    assert ", with other options: of 2 results those are taken that are the same." in words
+    assert ", with other options: of its 2 results, those that are the same are used." in words
     assert "none was used" not in again.stderr
     stopped("fit", 2)
     write_patients(Path("patients.csv"), seed=5)

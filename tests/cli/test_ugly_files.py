@@ -134,7 +134,7 @@ def test_every_marker_is_a_gap_and_others_can_be_named(tmp_path: Path) -> None:
     path = write_ugly("missing_markers", tmp_path)
     assert "but also 'unknown' at line 35" in refusal(fit(path, tmp_path / "run"))
     result = fit(path, tmp_path / "run", "--missing", "Unknown")
-    assert "24 cells missing: ward 12, lab 12" in " ".join(result.stdout.split())
+    assert "24 missing cells: ward 12, lab 12" in " ".join(result.stdout.split())
     predicted(path, "--missing", "unknown")
 
 

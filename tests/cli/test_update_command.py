@@ -225,7 +225,7 @@ def test_what_cannot_be_is_one_line_and_changes_nothing(folder: Path, tmp_path: 
         (("--policy", tmp_path / "none.toml"), "none.toml"),
         (("--register", tmp_path / "broken.jsonl"), "record 1 is broken"),
         (("--register", tmp_path / "none" / "register.jsonl"), "there is no folder"),
-        (("--frozen", "1,99"), "no node of the deployed tree"),
+        (("--frozen", "1,99"), "not a node of the deployed tree"),
         (("--groups", "none"), "There is no column 'none'"),
         (("--half-life", 2), "--half-life: half_life needs to know how old rows are"),
         (("--model-card", tmp_path / "wrong.toml"), "There is no line 'max_churn'"),
@@ -264,7 +264,7 @@ def test_a_step_that_there_is_not_is_refused_and_the_path_is_kept_for_one_that_t
     assert refused.endswith("kept: once that is mended, the command goes on from there.")
     again = update(folder, tmp_path / "run", "--take", 1)
     assert again.exit_code == 0
-    assert "Continues a run that stopped at" in said(again)
+    assert "Continuing the run that stopped at" in said(again)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 

@@ -26,8 +26,8 @@ FEATURES = (AGE, BMI, CRP, SEX, HOME, WORK, STAGE, STAGE_BEFORE, SMOKER, CODE)
 
 def answers(text: str, **columns: list[object]) -> list[float]:
     """The answers, given values as people write them; None is missing."""
-    question = parse_custom_feature(text, FEATURES)
-    return question.evaluate([encoded(FEATURES[index], columns) for index in question.columns]).tolist()
+    feature = parse_custom_feature(text, FEATURES)
+    return feature.evaluate([encoded(FEATURES[index], columns) for index in feature.columns]).tolist()
 
 
 def encoded(feature: Feature, columns: dict[str, list[object]]) -> np.ndarray:
@@ -141,8 +141,8 @@ def test_categories_are_compared_by_value(text: str, expected: list[float]) -> N
 
 
 def test_a_true_or_false_column_needs_no_comparison_even_if_only_one_value_occurred() -> None:
-    question = parse_custom_feature("smoker", [Feature("smoker", "nominal", categories=(True,))])
-    assert same(question.evaluate([np.array([0.0, nan])]).tolist(), [1, nan])
+    feature = parse_custom_feature("smoker", [Feature("smoker", "nominal", categories=(True,))])
+    assert same(feature.evaluate([np.array([0.0, nan])]).tolist(), [1, nan])
 
 
 # -- names ---------------------------------------------------------------------------------------------------
@@ -152,9 +152,9 @@ def test_a_true_or_false_column_needs_no_comparison_even_if_only_one_value_occur
     "name", ["resting bp", "class", "a.b", "größe (cm)", "it's", 'say "x"', "2nd", "#", "log"]
 )
 def test_any_name_can_be_asked_about_in_backticks(name: str) -> None:
-    question = parse_custom_feature(f"1 < `{name}` and `{name}` < 3", [AGE, Feature(name)])
-    assert question.columns == (1,)
-    assert question.evaluate([np.array([2.0, 4.0])]).tolist() == [1, 0]
+    feature = parse_custom_feature(f"1 < `{name}` and `{name}` < 3", [AGE, Feature(name)])
+    assert feature.columns == (1,)
+    assert feature.evaluate([np.array([2.0, 4.0])]).tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("name", ["µg", "größe", "ﬁeld", "年齢"])
@@ -166,18 +166,18 @@ def test_columns_come_in_the_order_in_which_the_text_names_them_and_once_each() 
     assert parse_custom_feature("crp > age and age > 1 and bmi < crp", FEATURES).columns == (2, 0, 1)
 
 
-def test_questions_are_not_columns_that_other_questions_can_read() -> None:
+def test_custom_features_cannot_read_other_custom_features() -> None:
     with pytest.raises(CustomFeatureError, match="is not a column"):
         parse_custom_feature(
             "`age > 60` == True", [AGE, Feature("age > 60", "question", categories=(False, True))]
         )
 
 
-def test_a_question_is_a_value_that_travels_between_processes() -> None:
-    question = parse_custom_feature(
+def test_a_custom_feature_can_be_pickled() -> None:
+    feature = parse_custom_feature(
         "sex == 'female' and log(age) > home == 'ghent'".replace("> home", "> 1 and home"), FEATURES
     )
-    assert pickle.loads(pickle.dumps(question)) == question
+    assert pickle.loads(pickle.dumps(feature)) == feature
 
 
 # -- errors --------------------------------------------------------------------------------------------------
@@ -313,12 +313,12 @@ rows = st.fixed_dictionaries(
 @example("(age) ** 0 == 1", [{"age": None, "bmi": 0.0, "crp": 0.0, "home": None, "work": None}])
 def test_answers_equal_those_of_python_row_by_row(text: str, table: list[dict[str, object]]) -> None:
     try:
-        question = parse_custom_feature(text, FEATURES)
+        feature = parse_custom_feature(text, FEATURES)
     except CustomFeatureError as error:
         assume("no column" not in str(error))
         raise
     columns = {name: [row[name] for row in table] for name in (*NUMBERS, "home", "work")}
-    found = question.evaluate([encoded(FEATURES[index], columns) for index in question.columns])
+    found = feature.evaluate([encoded(FEATURES[index], columns) for index in feature.columns])
     assert same(found.tolist(), [python_answer(text, row) for row in table])
 
 
@@ -347,15 +347,15 @@ words = st.sampled_from([*WORDS.split(), "\\", "\n", "\t", "\x00", "\ud800", "\u
     | st.lists(words, max_size=14).map(" ".join)
     | st.lists(words, max_size=14).map("".join)
 )
-def test_any_text_is_a_question_or_a_question_error(text: str) -> None:
+def test_any_text_is_a_custom_feature_or_an_error(text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            question = parse_custom_feature(text, FEATURES)
+            feature = parse_custom_feature(text, FEATURES)
         except CustomFeatureError:
             return
-        assert isinstance(question, CustomFeature)
-        found = question.evaluate([np.array([0.0, 1.0, nan])] * len(question.columns))
+        assert isinstance(feature, CustomFeature)
+        found = feature.evaluate([np.array([0.0, 1.0, nan])] * len(feature.columns))
     assert found.shape == (3,)
     assert set(found[~np.isnan(found)]) <= {0.0, 1.0}
 

@@ -14,7 +14,7 @@ QUESTION = Feature("age > 50", "question", categories=(False, True))
 LIVED = Target("outcome", ("died", "lived"))
 
 
-def test_questions_stand_after_the_columns():
+def test_custom_features_stand_after_the_columns():
     schema = Schema((AGE, WARD, QUESTION), LIVED)
     assert schema.names == ("age", "ward", "age > 50")
     assert schema.columns == (AGE, WARD)

@@ -1,8 +1,9 @@
-"""The same table from every library, and a clear error for what no table can be made of."""
+"""Tables: the same from every library, with clear errors for invalid data."""
 
 import tracemalloc
 import warnings
-from math import inf, nan
+from math import nan
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -181,35 +182,9 @@ def test_without_categorical_features_only_text_is_nominal():
     assert [feature.kind for feature in table.schema.features] == ["numeric", "nominal"]
 
 
-@pytest.mark.parametrize("choice", [["x7"], [2], [-1], ["x0", 9]])
-def test_a_categorical_column_that_does_not_exist_lists_the_columns(choice):
-    with pytest.raises(DataError, match=r"not in the data. Its 2 columns are 'x0', 'x1'"):
-        Table.from_arrays(X, Y, categorical_features=choice)
-
-
-@pytest.mark.parametrize(
-    ("choice", "message"),
-    [("x1", r"write \['x1'\]"), ([True], "1 flags for 2 columns"), ([2.5], "names 2.5")],
-)
-def test_categorical_features_are_checked(choice, message):
-    with pytest.raises(DataError, match=message):
-        Table.from_arrays(X, Y, categorical_features=choice)
-
-
-def test_thousands_of_categories_are_fine():
-    table = Table.from_arrays(np.array([[f"c{index}"] for index in range(3000)]), np.arange(3000) % 2)
-    assert len(table.schema.features[0].categories) == 3000
-
-
-def test_a_date_column_raises_an_error_by_name():
-    frame = pd.DataFrame({"admit_date": pd.to_datetime(["2020-01-01"] * 4)})
-    with pytest.raises(TypeError, match="column 'admit_date' is a date: derive a number of days"):
-        Table.from_arrays(frame, Y)
-
-
-def test_infinity_raises_an_error_by_column_name():
-    with pytest.raises(ValueError, match="column 'x1' contains infinity"):
-        Table.from_arrays(np.array([[1.0, 2.0], [2.0, inf]]), [0, 1])
+def test_flags_of_categorical_features_are_one_per_column():
+    with pytest.raises(DataError, match="1 flags for 2 columns"):
+        Table.from_arrays(X, Y, categorical_features=[True])
 
 
 # -- warnings ------------------------------------------------------------------------------------------------
@@ -245,10 +220,10 @@ def test_good_data_gives_no_warning():
         Table.from_arrays(X, Y)
 
 
-# -- questions -----------------------------------------------------------------------------------------------
+# -- custom features -----------------------------------------------------------------------------------------
 
 
-def test_a_question_is_a_feature_after_the_columns():
+def test_a_custom_features_is_a_feature_after_the_columns():
     frame = pl.DataFrame({"bmi": [20.0, 40.0, None], "sex": ["f", "m", "f"], "outcome": [0, 1, 1]})
     table = Table.from_frame(frame, custom_features=["bmi ** 2 < 900", "sex == 'm'"])
     assert table.schema.names == ("bmi", "sex", "bmi ** 2 < 900", "sex == 'm'")
@@ -258,19 +233,106 @@ def test_a_question_is_a_feature_after_the_columns():
     assert table.n_features == 4
 
 
-def test_a_question_asked_twice_raises_an_error():
+def test_a_custom_features_asked_twice_raises_an_error():
     with pytest.raises(DataError, match="same text: 'x0 > 2'"):
         Table.from_arrays(X, Y, custom_features=["x0 > 2", "x0 > 2"])
 
 
-def test_questions_come_as_a_list():
-    with pytest.raises(DataError, match=r"write \['x0 > 2'\]"):
-        Table.from_arrays(X, Y, custom_features="x0 > 2")
-
-
-def test_the_schema_s_questions_are_asked_of_new_data():
+def test_the_schema_s_custom_features_are_asked_of_new_data():
     schema = Table.from_arrays(X, Y, custom_features=["x0 > 2"]).schema
     table = Table.from_arrays(X[::-1], Y, schema=schema)
     assert_array_equal(table.columns[2], [1, 1, 0, 0])
     with pytest.raises(SchemaMismatch, match="x1 > 2"):
         Table.from_arrays(X, Y, schema=schema, custom_features=["x1 > 2"])
+
+
+# -- argument errors -----------------------------------------------------------------------------------------
+
+
+ASKED = Table.from_arrays(X, Y, custom_features=["x0 > 2"]).schema
+
+
+@pytest.mark.parametrize("schema", [None, ASKED], ids=["new data", "on a schema"])
+@pytest.mark.parametrize("feature", [3, None, ["x0 > 2"], b"x0 > 2"], ids=repr)
+def test_a_custom_feature_is_a_text(feature: Any, schema: Any):
+    with pytest.raises(TypeError, match=r"custom_features\[1\] is .*: it must be a text, such as"):
+        Table.from_arrays(X, Y, custom_features=["x0 > 2", feature], schema=schema)
+
+
+@pytest.mark.parametrize("schema", [None, ASKED], ids=["new data", "on a schema"])
+def test_a_text_is_no_list_of_custom_features(schema: Any):
+    with pytest.raises(DataError, match=r"custom_features must be a list of texts: write \['x0 > 2'\]"):
+        Table.from_arrays(X, Y, custom_features="x0 > 2", schema=schema)
+
+
+@pytest.mark.parametrize("features", [3, None, 0.5])
+def test_custom_features_are_a_list(features: Any):
+    with pytest.raises(TypeError, match=f"custom_features is {features}: it must be a list of texts"):
+        Table.from_arrays(X, Y, custom_features=features)
+
+
+@pytest.mark.parametrize("listed", [list, tuple, iter, np.array])
+def test_custom_features_may_come_in_anything_that_lists_them(listed: Any):
+    table = Table.from_arrays(X, Y, custom_features=listed(["x0 > 2"]))
+    assert table.schema == ASKED
+    assert type(table.schema.names[2]) is str
+    assert Table.from_arrays(X, Y, custom_features=listed(["x0 > 2"]), schema=ASKED).schema is ASKED
+
+
+@pytest.mark.parametrize("choice", [3, 0.5, True, np.int64(1), np.array(1), "x1"], ids=repr)
+def test_categorical_features_are_a_list(choice: Any):
+    with pytest.raises(DataError, match=r"categorical_features is .*, not 'from_dtype', None or a list"):
+        Table.from_arrays(X, Y, categorical_features=choice)
+
+
+@pytest.mark.parametrize("choice", [[[0, 1]], [0.5], [None], [2], ["x2"]], ids=repr)
+def test_categorical_features_are_names_or_indices_of_columns(choice: Any):
+    with pytest.raises(DataError, match=r"categorical_features names .*, which is not in the data"):
+        Table.from_arrays(X, Y, categorical_features=choice)
+
+
+# -- zero weight ---------------------------------------------------------------------------------------------
+
+
+LAST = [1.0, 1.0, 0.0]  # the last row has no weight
+
+
+def test_it_widens_no_range_and_adds_no_category_or_class() -> None:
+    frame = pd.DataFrame({"age": [20.0, 30.0, 99.0], "ward": ["a", "b", "c"]})
+    table = Table.from_arrays(frame, ["home", "died", "moved"], LAST)
+    age, ward = table.schema.features
+    assert (age.low, age.high) == (20.0, 30.0)
+    assert ward.categories == ("a", "b")
+    assert table.schema.target.classes == ("died", "home")
+    assert table.n_rows == 3
+    np.testing.assert_array_equal(table.columns[1], [0.0, 1.0, np.nan])
+
+
+def test_its_text_does_not_make_a_column_of_numbers_nominal() -> None:
+    frame = pd.DataFrame({"age": pd.Series([20.0, 30.0, "old"], dtype=object)})
+    table = Table.from_arrays(frame, [0, 1, 1], LAST)
+    assert table.schema.features[0].kind == "numeric"
+    np.testing.assert_array_equal(table.columns[0], [20.0, 30.0, np.nan])
+
+
+def test_its_numbers_do_not_make_classes_a_quantity() -> None:
+    n_rows = 30  # as many integers would be a quantity
+    weight = [1.0, 1.0] + [0.0] * (n_rows - 2)
+    table = Table.from_arrays(np.arange(float(n_rows))[:, np.newaxis], np.arange(n_rows), weight)
+    assert table.schema.target.classes == (0, 1)
+
+
+def test_it_is_checked_all_the_same_and_named_as_the_user_sees_it() -> None:
+    with pytest.raises(DataError, match="infinity, first at row 2"):
+        Table.from_arrays([[1.0], [2.0], [np.inf]], ["a", "b", "a"], LAST)
+    with pytest.raises(DataError, match="1 missing label, first at row 2"):
+        Table.from_arrays([[1.0], [2.0], [3.0]], ["a", "b", None], LAST)
+
+
+def test_on_a_schema_only_what_rows_of_positive_weight_hold_must_fit() -> None:
+    frame = pd.DataFrame({"ward": ["a", "b", "c"]})
+    schema = Table.from_arrays(frame[:2], ["home", "died"]).schema
+    table = Table.from_arrays(frame, ["home", "died", "moved"], LAST, schema=schema)
+    np.testing.assert_array_equal(table.columns[0], [0.0, 1.0, np.nan])
+    with pytest.raises(SchemaMismatch, match="'c'"):
+        Table.from_arrays(frame, ["home", "died", "home"], [1.0, 0.0, 1.0], schema=schema)

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
 from holdfast.data.folds import read_groups
-from holdfast.data.resampling import Units, draw_counts
+from holdfast.data.resampling import Units
 from holdfast.data.table import Table
 from holdfast.ensembles import bagging as bagging_module
 from holdfast.ensembles.bagging import Bags, Sampling, grow_bagging, predict_bagged
 from holdfast.errors import DataError, GrowthWarning, ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
+from reference.resampling import draw_counts
 
 BREAST = Table.from_arrays(*load_breast_cancer(return_X_y=True))
 FOREST = GrowthRules(max_features="sqrt")

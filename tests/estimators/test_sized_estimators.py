@@ -234,7 +234,7 @@ def test_a_model_with_a_chosen_size_can_be_cloned_and_searched() -> None:
         ({"pruning_confidence": 1.5}, "pruning_confidence=1.5 is out of range"),
         ({"threshold_cost": True}, "threshold_cost=True is for criterion='gain_ratio'"),
         ({"ccp_risk": "deviance", "ccp_alpha": 0.1}, "risk='deviance' is not one for classes"),
-        ({"merge_leaves": "yes"}, "merge_leaves='yes' is no flag"),
+        ({"merge_leaves": "yes"}, "merge_leaves='yes' is not a bool"),
     ],
 )
 def test_a_parameter_out_of_range_is_named(parameters: dict[str, object], message: str) -> None:

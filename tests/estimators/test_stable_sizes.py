@@ -131,7 +131,7 @@ def test_a_size_that_is_not_on_the_frontier_is_refused_with_those_that_are(model
     before = model.tree_
     with pytest.raises(ParameterError, match="trees of at most 4, 8, 12 leaves: choose one"):
         model.choose(max_leaf_nodes=6)
-    with pytest.raises(ParameterError, match="max_leaf_nodes='eight' is no integer"):
+    with pytest.raises(ParameterError, match="max_leaf_nodes='eight' must be an integer"):
         model.choose(max_leaf_nodes="eight")
     assert model.tree_ is before
 

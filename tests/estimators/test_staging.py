@@ -282,7 +282,7 @@ def test_what_cannot_be_done_is_said_before_any_work() -> None:
     X, y = split(data)
     with pytest.raises(ParameterError, match="strict_groups=True needs groups"):
         classifier().fit_stages(X, y, stage=data["year"], strict_groups=True)
-    with pytest.raises(DataError, match="stage has 2002, and stage_order=2001 does not"):
+    with pytest.raises(DataError, match="stage has 2002, which stage_order=2001 lacks"):
         classifier().fit_stages(X, y, stage=data["year"], stage_order=[2001])
     with pytest.raises(DataError, match="stage has 3 values, and the data has 240 rows"):
         classifier().fit_stages(X, y, stage=[1, 2, 3])

@@ -249,7 +249,7 @@ def test_the_sign_of_a_loss_is_the_same_everywhere() -> None:
     step = model.update_.steps[model.update_.taken]
     assert step.difference > 0  # it is better, and so the log loss is less
     assert f"-{step.difference:.3f}" in str(model.update_).split("step  what changes")[0]
-    assert "less is better" in str(model.update_)
+    assert "lower is better" in str(model.update_)
 
 
 def test_references_that_ask_about_a_column_that_is_another_now_are_left_out() -> None:

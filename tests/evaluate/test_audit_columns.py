@@ -10,14 +10,14 @@ import pytest
 
 from holdfast.data.frame import make_frame
 from holdfast.evaluate.changes import (
-    as_given,
-    last_digit,
-    permuted,
-    reordered,
-    with_column,
-    with_last_digits_moved,
-    with_noise,
-    with_numbers,
+    add_column,
+    add_noise_column,
+    find_last_digit,
+    jitter_last_digits,
+    keep_columns,
+    permute_columns,
+    reorder_columns,
+    replace_columns,
 )
 from holdfast.evaluate.fit import EvaluationData
 
@@ -44,12 +44,12 @@ def rows(X: Any = FRAME) -> EvaluationData:
 
 @pytest.mark.parametrize("X", KINDS.values(), ids=list(KINDS))
 def test_columns_are_reordered_added_and_replaced_in_the_type_of_the_data(X: Any) -> None:
-    assert columns_of(reordered(X, [2, 0, 1])) == [WARDS, AGES, LABS]
+    assert columns_of(reorder_columns(X, [2, 0, 1])) == [WARDS, AGES, LABS]
     noise = np.array([0.5, 0.25, 0.125])
-    wide = with_column(X, "noise", noise)
+    wide = add_column(X, "noise", noise)
     assert type(wide) is type(X)
     assert columns_of(wide) == [AGES, LABS, WARDS, noise.tolist()]
-    other = with_numbers(X, {0: noise})
+    other = replace_columns(X, {0: noise})
     assert type(other) is type(X)
     assert columns_of(other) == [noise.tolist(), LABS, WARDS]
     assert columns_of(X) == [AGES, LABS, WARDS]  # as it was
@@ -58,17 +58,17 @@ def test_columns_are_reordered_added_and_replaced_in_the_type_of_the_data(X: Any
 def test_the_schema_follows_the_columns() -> None:
     found = rows()
     schema = found.table.schema
-    assert as_given(found, schema).schema is schema
-    other = permuted((3,), found, schema)
+    assert keep_columns(found, schema).schema is schema
+    other = permute_columns((3,), found, schema)
     assert list(other.X.columns) == list(other.schema.names)
     assert sorted(other.schema.names) == ["age", "lab", "ward"]
-    noisy = with_noise((0,), found, schema)
+    noisy = add_noise_column((0,), found, schema)
     assert list(noisy.X.columns) == list(noisy.schema.names) == ["age", "lab", "ward", "noise"]
 
 
 def test_a_column_of_noise_has_a_name_of_its_own() -> None:
     found = rows(FRAME.rename(columns={"lab": "noise"}))
-    assert with_noise((0,), found, found.table.schema).schema.names[-1] == "noise_"
+    assert add_noise_column((0,), found, found.table.schema).schema.names[-1] == "noise_"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_column_of_noise_has_a_name_of_its_own() -> None:
     [([1.0, 2.0], 1.0), ([10.0, 20.0], 1.0), ([0.1, 0.25], 0.01), ([1 / 3], 1e-15), ([1e300], 1e-15)],
 )
 def test_the_last_digit_is_that_of_the_longest_number(values: list[float], unit: float) -> None:
-    assert last_digit(np.array([*values, np.nan])) == unit
+    assert find_last_digit(np.array([*values, np.nan])) == unit
 
 
 def test_numbers_move_by_at_most_half_of_their_last_digit_and_only_to_learn_from() -> None:
@@ -91,7 +91,7 @@ def test_numbers_move_by_at_most_half_of_their_last_digit_and_only_to_learn_from
     )
     y = chance.choice(["no", "yes"], 50)
     found = EvaluationData.read(X, y, None, None)
-    moved = with_last_digits_moved((5,), found, found.table.schema)
+    moved = jitter_last_digits((5,), found, found.table.schema)
     for name, unit in {"age": 1.0, "lab": 0.01}.items():
         shift = np.abs(moved.X[name].to_numpy() - found.X[name].to_numpy())
         assert 0.3 * unit < shift.max() <= 0.5001 * unit

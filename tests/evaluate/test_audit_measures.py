@@ -9,7 +9,7 @@ from holdfast import Table, grow
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.evaluate.audit import Records, mean_and_error
 from holdfast.evaluate.fit import FittedModel
-from holdfast.evaluate.measures import Retraining, joined_schema, measures_for
+from holdfast.evaluate.measures import Retraining, join_schemas, measures_for
 from holdfast.scoring.metric import TrueValues
 
 TARGET = Target(classes=("no", "yes"))
@@ -89,7 +89,7 @@ def test_trees_by_hand() -> None:
 def test_two_schemas_are_joined_column_by_column() -> None:
     age, wide = Feature("age", low=20.0, high=60.0), Feature("age", low=30.0, high=90.0)
     ward = Feature("ward", "nominal", categories=("A",))
-    joined = joined_schema(Schema((age,), TARGET), Schema((ward, wide), TARGET))
+    joined = join_schemas(Schema((age,), TARGET), Schema((ward, wide), TARGET))
     assert joined.features == (replace(age, high=90.0), ward)
 
 

@@ -15,9 +15,9 @@ from holdfast.evaluate.methods import (
     FIT_METHODS,
     METHOD_NAMES,
     METHODS,
-    default_names,
+    list_default_names,
     make_estimator,
-    model_maker,
+    make_seeded,
     read_models,
 )
 
@@ -40,8 +40,8 @@ def test_parameters_that_are_given_go_before_those_of_the_name() -> None:
 def test_the_commands_offer_names_of_the_registry_and_c45_for_classes_only() -> None:
     assert {*FIT_METHODS, *COMPARED_METHODS, *AUDITED_METHODS} <= set(METHOD_NAMES)
     assert tuple(CHANGES) == CHANGE_NAMES
-    assert default_names(AUDITED_METHODS, "classification") == AUDITED_METHODS
-    assert "c4.5" not in default_names(AUDITED_METHODS, "regression")
+    assert list_default_names(AUDITED_METHODS, "classification") == AUDITED_METHODS
+    assert "c4.5" not in list_default_names(AUDITED_METHODS, "regression")
     with pytest.raises(ParameterError, match=r"'c4\.5' is for classes"):
         make_estimator("c4.5", "regression")
     with pytest.raises(ParameterError, match=r"'oak' is unknown"):
@@ -65,14 +65,22 @@ def test_a_list_is_named_by_classes_and_numbered() -> None:
 
 def test_seeds_reach_every_part_and_the_estimator_stays_as_it_is() -> None:
     search = GridSearchCV(RandomForestClassifier(random_state=1), {"max_depth": [1]})
-    assert model_maker(search)(7).estimator.random_state == 7
+    assert make_seeded(search, "classification", 7).estimator.random_state == 7
     assert search.estimator.random_state == 1
 
 
 def test_functions_of_a_seed_or_of_nothing_make_estimators() -> None:
-    assert model_maker(lambda seed: DecisionTreeClassifier(random_state=seed + 1))(7).random_state == 8
-    assert model_maker(lambda: DecisionTreeClassifier(max_depth=3))(7).random_state == 7
-    assert model_maker(lambda depth=2: DecisionTreeClassifier(max_depth=depth))(7).max_depth == 2
+    assert (
+        make_seeded(
+            lambda seed: DecisionTreeClassifier(random_state=seed + 1), "classification", 7
+        ).random_state
+        == 8
+    )
+    assert make_seeded(lambda: DecisionTreeClassifier(max_depth=3), "classification", 7).random_state == 7
+    assert (
+        make_seeded(lambda depth=2: DecisionTreeClassifier(max_depth=depth), "classification", 7).max_depth
+        == 2
+    )
 
 
 def test_an_estimator_of_no_known_kind_is_refused() -> None:

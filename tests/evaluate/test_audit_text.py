@@ -23,7 +23,7 @@ def test_the_summary_says_how_many_rows_get_another_class(audit: RetrainAudit) -
     first = min(flips, key=flips.__getitem__)
     error = 100 * audit.error(first, "flips")
     share = f"{100 * flips[first]:.1f} ± {error:.1f} %"
-    assert audit.summary.startswith(f"Trained again, {first} gives {share} of the rows another class")
+    assert audit.summary.startswith(f"Retrained, {first} changes the class of {share} of the rows")
     assert "Two samples of 75 % of the training rows" in audit.summary
     assert "tested 2 times on 30 % of the rows" in audit.summary
 
@@ -31,21 +31,21 @@ def test_the_summary_says_how_many_rows_get_another_class(audit: RetrainAudit) -
 def test_a_known_method_has_one_name_and_a_legend() -> None:
     X = np.arange(60.0)[:, np.newaxis]
     audit = retrain_audit(["pruned-1se"], X, np.repeat(["a", "b"], 30), n_repeats=1, changes="overlap")
-    assert audit.summary.startswith("Trained again, pruned-1se gives")
+    assert audit.summary.startswith("Retrained, pruned-1se changes")
     assert "one-standard-error pruning" in audit.text()
     assert "±" not in audit.text()
 
 
 def test_the_text_begins_with_the_summary_and_has_every_table(audit: RetrainAudit) -> None:
     text = str(audit)
-    assert text.startswith("Trained again")
+    assert text.startswith("Retrained")
     for heading in (
         "Two samples of 75 %",
         "Half of the training rows, then all",
         "Small changes: distance",
         "Small changes: churn",
         "Small changes: identical models",
-        "Which rows get another answer",
+        "Rows whose predictions change",
     ):
         assert f"\n{heading}" in text
     heads = [line.split() for line in text.splitlines() if line.startswith("method")]
@@ -61,7 +61,7 @@ def test_a_narrow_table_does_without_some_columns(audit: RetrainAudit) -> None:
 
 
 def test_no_sentence_is_wider_than_the_terminal(audit: RetrainAudit) -> None:
-    rows = audit.text(width=60).partition("Which rows")[2]
+    rows = audit.text(width=60).partition("Rows whose")[2]
     assert rows
     assert max(map(len, rows.splitlines())) <= 60
 

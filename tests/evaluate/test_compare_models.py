@@ -270,7 +270,7 @@ def test_strictly_no_earlier_row_of_a_group_held_out_is_learnt_from() -> None:
     stage = [1, 1, 1, 2, 2, 2]
     strict = parts(X, y, stage=stage, groups=["a", "b", "c", "a", "d", "d"], strict_groups=True)
     assert strict == [({1, 2}, {3, 4, 5})]
-    with pytest.raises(DataError, match="strictly apart, nothing is left to learn from"):
+    with pytest.raises(DataError, match="strictly apart, no row is left for training"):
         parts(X, y, stage=stage, groups=["a", "b", "c"] * 2, strict_groups=True)
 
 
@@ -535,9 +535,13 @@ def test_a_fold_of_one_class_says_nothing_by_auc_and_does_not_count() -> None:
         (
             [TreeClassifier(), TreeRegressor()],
             {},
-            "'TreeClassifier', with models of numbers, 'TreeRegressor'",
+            "classifiers, 'TreeClassifier', with regressors, 'TreeRegressor'",
         ),
-        ([TreeClassifier()], {"baseline": "tree"}, "baseline='tree' is none of the models.*'TreeClassifier'"),
+        (
+            [TreeClassifier()],
+            {"baseline": "tree"},
+            "baseline='tree' is not one of the models.*'TreeClassifier'",
+        ),
         ([TreeClassifier()], {"on_error": "stop"}, "on_error='stop' is unknown"),
         ([TreeClassifier()], {"scoring": []}, "scoring is empty"),
         ([TreeClassifier()], {"scoring": ["auc", "roc_auc"]}, "scoring names 'auc' more than once"),
@@ -546,7 +550,7 @@ def test_a_fold_of_one_class_says_nothing_by_auc_and_does_not_count() -> None:
         ([TreeClassifier()], {"cv": None}, "cv=None does not define folds"),
         ([TreeClassifier()], {"n_jobs": 0}, "n_jobs=0 is out of range"),
         ([TreeClassifier()], {"stage": np.zeros(90)}, "stage has one value for all rows"),
-        ([TreeClassifier()], {"strict_groups": True}, "strict_groups=True .* no groups are given"),
+        ([TreeClassifier()], {"strict_groups": True}, "strict_groups=True .* needs groups"),
         ([TreeClassifier()], {"stage": np.arange(90), "cv": KFold(3)}, "does not go with stage"),
         ([TreeClassifier()], {"stage": np.arange(7)}, "stage has 7 values, and the data has 90 rows"),
         ([TreeClassifier()], {"groups": np.arange(7)}, "groups has 7 values, and the data has 90 rows"),

@@ -65,7 +65,7 @@ def test_two_or_three_folds_cannot_tell_and_say_which_difference_they_could(n_fo
     assert differences.cannot_tell.tolist() == [False, True]
     assert repr(differences).endswith("cannot tell")
     assert "ithin noise" not in found.reading
-    assert f"These {n_folds} folds cannot tell the best, forest, from stable" in found.reading
+    assert f"{n_folds} folds are too few to distinguish the best, forest, from stable" in found.reading
     assert f"(less than {noise:.2g} may be chance)" in found.reading
     frame = found.to_frame("pandas")
     assert frame["cannot_tell"].tolist() == [False, True]
@@ -95,7 +95,7 @@ def test_differences_to_another_baseline_change_their_sign() -> None:
     assert found.differences().mean[0] == pytest.approx(0.3)
     assert found.differences("forest").mean[2] == pytest.approx(-0.3)
     with pytest.raises(
-        ParameterError, match=r"baseline='wood' is none of the models.*'forest', 'stable', 'tree'"
+        ParameterError, match=r"baseline='wood' is not one of the models.*'forest', 'stable', 'tree'"
     ):
         found.differences("wood")
 
@@ -109,13 +109,13 @@ def test_a_single_split_has_errors_by_its_rows_and_none_of_differences() -> None
     assert differences.within_noise.tolist() == [True, False, False]
     assert differences.cannot_tell.tolist() == [False, True, True]
     assert "0.800 ± 0.040 -0.100 8 leaves" in " ".join(found.text().split())
-    assert "Nothing says how far chance moves a difference" in found.reading
+    assert "A single fold gives no estimate of chance" in found.reading
 
 
 def test_a_fold_that_tells_nothing_counts_in_no_mean() -> None:
-    telling = np.array([[True, True, False, True]])
-    scores = np.where(telling[0], np.array(FOUR_FOLDS), np.nan)
-    found = comparison(scores, telling=telling)
+    is_scored = np.array([[True, True, False, True]])
+    scores = np.where(is_scored[0], np.array(FOUR_FOLDS), np.nan)
+    found = comparison(scores, is_scored=is_scored)
     assert found.mean[0] == pytest.approx((0.90 + 0.80 + 0.95) / 3)
     assert found.differences().n_folds == 3
     assert "3 of 4 folds" in found.reading

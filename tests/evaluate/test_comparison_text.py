@@ -33,7 +33,7 @@ def test_a_loss_is_shown_as_people_say_it_and_a_worse_one_is_greater() -> None:
     lines = [" ".join(line.split()) for line in found.text().splitlines()]
     assert lines[1].startswith("good 0.575 ± 0.032")
     assert lines[3].startswith("poorer 0.875 ± 0.032 +0.300 ± 0.000")
-    assert "By log loss, of which less is better" in found.reading
+    assert "By log loss, of which lower is better" in found.reading
 
 
 def test_a_fold_that_compiled_for_a_minute_does_not_make_the_time() -> None:
@@ -45,7 +45,7 @@ def test_other_metrics_have_a_table_of_their_own() -> None:
     found = comparison([FOUR_FOLDS, -np.array(FOUR_FOLDS)], scoring=("auc", "brier"))
     first, second = found.text().split("\n\n")
     assert "Brier" not in first
-    assert second.splitlines()[0].split() == ["model", "Brier", "score", "(less", "is", "better)"]
+    assert second.splitlines()[0].split() == ["model", "Brier", "score", "(lower", "is", "better)"]
 
 
 def test_the_sentences_say_what_is_within_noise_and_what_can_be_read() -> None:
@@ -53,10 +53,10 @@ def test_the_sentences_say_what_is_within_noise_and_what_can_be_read() -> None:
     assert "over the same 4 folds, each of about 5 rows held out" in reading
     # The error 0.01394 of 5 folds above, times Student's 3.182 of three degrees of freedom.
     assert "Within noise of the best, forest: stable (up to 0.044 may be chance)." in reading
-    assert "Of these a person can read stable (8 leaves), a single tree." in reading
+    assert "Readable among these: stable (8 leaves), a single tree." in reading
     far = comparison([[0.9, 0.8, 0.9], [0.5, 0.4, 0.5], [0.3, 0.1, 0.2]]).reading
     assert "forest is the best, by more than noise." in far
-    assert "the best such tree, stable (8 leaves), is 0.4 behind" in far
+    assert "the best readable tree, stable (8 leaves), is 0.4 behind" in far
     none = comparison(FOUR_FOLDS, leaves=np.full((3, 4), 500.0)).reading
     assert "None is a single tree of up to 40 leaves" in none
     alone = comparison(FOUR_FOLDS[:1], names=("forest",)).reading

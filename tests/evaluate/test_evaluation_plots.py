@@ -111,7 +111,7 @@ def test_a_model_that_failed_says_so_and_losses_are_shown_as_people_say_them() -
     display = comparison({"tree": [-0.5, -0.7], "odd": [-0.4, np.nan]}, LOG_LOSS).plot()
     assert display.mean[0] == pytest.approx(0.6)
     assert words(display) == ["failed"]
-    assert display.ax_.get_xlabel() == "log loss, less is better"
+    assert display.ax_.get_xlabel() == "log loss, lower is better"
 
 
 def test_of_many_models_the_best_are_shown() -> None:

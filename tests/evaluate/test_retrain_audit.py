@@ -463,7 +463,7 @@ def test_weights_need_a_fit_that_takes_them() -> None:
 
 def test_one_group_cannot_be_divided() -> None:
     X, y = patients()
-    with pytest.raises(DataError, match="one row or one group only"):
+    with pytest.raises(DataError, match="only one row or one group"):
         retrain_audit(["pruned-1se"], X, y, groups=np.zeros(len(y)), n_repeats=1)
 
 

@@ -9,20 +9,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from holdfast import TreeClassifier, retrain_audit
 from holdfast.errors import ModelError
-from holdfast.evaluate.audit import AuditedMethod, trained_pairs, training_rounds
-from holdfast.evaluate.changes import Pair, Sample
+from holdfast.evaluate.audit import AuditedMethod, order_trainings, plan_trainings
+from holdfast.evaluate.changes import SamplePair, TrainingSample
 
 PLAIN = AuditedMethod("plain", "plain", int)
 FOLLOWING = AuditedMethod("following", "following", int, is_updated=True)
 
 
-def pair(change: str, before: str, after: str, part: int = 0) -> Pair:
-    return Pair(change, part, *(Sample(key, np.arange(3), 0) for key in (before, after)))
+def pair(change: str, before: str, after: str, part: int = 0) -> SamplePair:
+    return SamplePair(change, part, *(TrainingSample(key, np.arange(3), 0) for key in (before, after)))
 
 
 def test_a_sample_is_trained_on_once_by_a_method_that_forgets() -> None:
     pairs = [pair("overlap", "one", "two"), pair("fewer rows", "one", "fewer")]
-    (round_,) = training_rounds(trained_pairs(pairs, [PLAIN], number=4))
+    (round_,) = order_trainings(plan_trainings(pairs, [PLAIN], number=4))
     assert [each.key for each in round_] == [
         (4, "plain", ("one",)),
         (4, "plain", ("two",)),
@@ -32,7 +32,7 @@ def test_a_sample_is_trained_on_once_by_a_method_that_forgets() -> None:
 
 def test_one_that_knows_the_model_before_comes_after_it() -> None:
     pairs = [pair("overlap", "one", "two"), pair("fewer rows", "one", "fewer")]
-    first, second = training_rounds(trained_pairs(pairs, [PLAIN, FOLLOWING], number=0))
+    first, second = order_trainings(plan_trainings(pairs, [PLAIN, FOLLOWING], number=0))
     assert [each.key[1:] for each in first if each.method is FOLLOWING] == [("following", ("one",))]
     assert [each.key[1:] for each in second] == [
         ("following", ("one", "two")),
@@ -42,15 +42,15 @@ def test_one_that_knows_the_model_before_comes_after_it() -> None:
 
 def test_with_stages_each_goes_on_from_the_last() -> None:
     pairs = [pair("staged", f"stage {last}", f"stage {last + 1}", last) for last in range(3)]
-    trained = trained_pairs(pairs, [FOLLOWING], number=0)
+    trained = plan_trainings(pairs, [FOLLOWING], number=0)
     assert trained[2].before == trained[1].after
-    assert [len(round_) for round_ in training_rounds(trained)] == [1, 1, 1, 1]
+    assert [len(round_) for round_ in order_trainings(trained)] == [1, 1, 1, 1]
     assert trained[2].after.key[2] == ("stage 0", "stage 1", "stage 2", "stage 3")
 
 
 def test_other_changes_do_not_lend_their_models() -> None:
     pairs = [pair("staged", "half", "all"), pair("other", "all", "more")]
-    trained = trained_pairs(pairs, [FOLLOWING], number=0)
+    trained = plan_trainings(pairs, [FOLLOWING], number=0)
     assert len(trained[1].before.samples) == 1
 
 

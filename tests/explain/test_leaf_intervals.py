@@ -203,7 +203,7 @@ def test_drawings_explanations_rules_and_pages_tell_the_same_rate_and_interval(m
     fact = next(each for each in rule_facts(model.tree_, 1, "patient") if each["leaf"] == leaf)
     assert fact["interval"] == pytest.approx([low, high])
     assert f"{100 * outcome.observed:.0f} % ({100 * low:.0f} to {100 * high:.0f} %)" in fact["sentence"]
-    assert fact["says"] == f"{100 * model.predict_proba(X[:1])[0, 1]:.0f} %"
+    assert fact["prediction"] == f"{100 * model.predict_proba(X[:1])[0, 1]:.0f} %"
     assert fact["decision"] == model.predict(X[:1])[0]
     assert (
         NodeTexts.of(model.tree_, positive="yes").interval(leaf) == f"{100 * low:.0f}\u2013{100 * high:.0f} %"

@@ -23,6 +23,7 @@ from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
+from reference.gaps import with_gaps
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 NAMED = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
@@ -44,11 +45,6 @@ def mean_of(*trees: Tree) -> Ensemble:
     n_estimators, n_outputs = len(trees), trees[0].value.shape[1]
     start = np.zeros(n_outputs)
     return Ensemble(trees[0].schema, trees, np.ones(n_estimators), np.zeros(n_estimators), start, "mean")
-
-
-def with_gaps(X: np.ndarray) -> np.ndarray:
-    """The data with every fifth value missing."""
-    return np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
 
 
 @pytest.mark.parametrize(

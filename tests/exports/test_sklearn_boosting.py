@@ -13,15 +13,11 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from holdfast import AdaBoostClassifier, BoostingClassifier, BoostingRegressor, check_export, to_sklearn
 from holdfast.errors import DataWarning, ExportError
+from reference.gaps import with_gaps
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 CELLS, MALIGNANT = load_breast_cancer(return_X_y=True)
 PATIENTS, PROGRESSION = load_diabetes(return_X_y=True)
-
-
-def with_gaps(X: np.ndarray) -> np.ndarray:
-    """The data with every fifth value missing."""
-    return np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
 
 
 @pytest.mark.parametrize(

@@ -19,17 +19,13 @@ from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import KNOWN, LEAF
+from reference.gaps import with_gaps
 from reference.precision import SINGLES, around, stump
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 CELLS, MALIGNANT = load_breast_cancer(return_X_y=True)
 PATIENTS, PROGRESSION = load_diabetes(return_X_y=True)
 NAMED = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
-
-
-def with_gaps(X: np.ndarray, fraction: float = 0.2) -> np.ndarray:
-    """The data with some of its values missing."""
-    return np.where(np.random.default_rng(0).random(X.shape) < fraction, np.nan, X)
 
 
 @pytest.mark.parametrize(

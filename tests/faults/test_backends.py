@@ -140,9 +140,7 @@ def _scores(result: Any) -> Any:
 
 def bits(result: Any) -> Any:
     """The result as bytes and texts that are equal only if every bit is."""
-    if isinstance(result, Tree):
-        return model_to_json(result)
-    if isinstance(result, Ensemble):
+    if isinstance(result, Tree | Ensemble):
         return model_to_json(result)
     if isinstance(result, np.ndarray):
         return result.dtype.str, result.shape, result.tolist() if result.dtype == object else result.tobytes()

@@ -53,11 +53,10 @@ def content_of(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
-@pytest.mark.parametrize("verb", ["predict", "show", "fit", "help"])
+@pytest.mark.parametrize("verb", ["predict", "fit", "help"])
 def test_a_full_output_is_one_line(verb: str, run: Path, patients: Path, tmp_path: Path) -> None:
     arguments = {
         "predict": ["predict", run, patients],
-        "show": ["show", run],
         "fit": ["fit", patients, "--target", "outcome", *PLAIN, *FEW, "-o", tmp_path / "new"],
         "help": ["fit", "--help"],
     }[verb]
@@ -84,7 +83,7 @@ def test_an_output_that_is_read_no_further_is_no_error(run: Path, patients: Path
 
 
 @pytest.mark.skipif(os.name == "nt", reason="done by a shell")
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-"])
 def test_closed_outputs_are_no_error(closed: str, run: Path, patients: Path) -> None:
     command = f'"$0" -m holdfast predict "$1" "$2" {closed}'
     assert subprocess.run(["sh", "-c", command, sys.executable, run, patients]).returncode == 0
@@ -230,7 +229,7 @@ def test_what_may_not_be_touched_is_one_line(run: Path, patients: Path, tmp_path
 
 
 def test_all_files_are_written_in_one_place() -> None:
-    """Nothing but `files.py` opens a file to write to it, or names the holder of a lock."""
+    """Only `_files.py` opens files to write to them."""
     root = Path(package.__file__).parent
     writing = {"write_text", "write_bytes", "to_csv", "savez", "save", "NamedTemporaryFile", "mkstemp"}
     found = set()
@@ -244,7 +243,7 @@ def test_all_files_are_written_in_one_place() -> None:
             opens = name == "open" and any(set(mode) & set("wxa+") for mode in modes)
             if opens or (name in writing and isinstance(node.func, ast.Attribute)):
                 found.add(path.relative_to(root).as_posix())
-    # A display and a run save themselves, which goes through files.py; workbooks and archives go into memory.
+    # Displays and runs save themselves through _files.py; workbooks and archives are written to memory.
     saving = {"cli/plot.py", "runs/run.py"}
-    in_memory = {"export/excel.py", "data/stored.py"}
-    assert found == {"files.py", "lock.py", "cli/start.py", *saving, *in_memory}
+    in_memory = {"exports/excel.py", "data/stored.py"}
+    assert found == {"_files.py", "cli/main.py", *saving, *in_memory}

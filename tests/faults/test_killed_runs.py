@@ -151,9 +151,9 @@ def test_a_process_that_ends_leaves_the_old_file_or_the_new_one(by_kill: bool, t
 HOLDER = """
 import sys
 from pathlib import Path
-from holdfast._files import locked
+from holdfast._files import hold_lock
 from holdfast.runs.folder import reserved
-with reserved(Path(sys.argv[2])) if sys.argv[1] == "run" else locked(Path(sys.argv[2]), "No"):
+with reserved(Path(sys.argv[2])) if sys.argv[1] == "run" else hold_lock(Path(sys.argv[2]), "No"):
     print("ready", flush=True)
     sys.stdin.read()
 """
@@ -174,7 +174,7 @@ def another_process(path: Path, kind: str = "run") -> Iterator["subprocess.Popen
 def test_a_second_run_is_refused_and_names_the_first(tmp_path: Path) -> None:
     run = tmp_path / "run"
     with another_process(run) as first:
-        text = rf"to '.*run': process {first.pid} on {re.escape(socket.gethostname())} has been at it since"
+        text = rf"to '.*run': process {first.pid} on {re.escape(socket.gethostname())} has used it since"
         with pytest.raises(DataError, match=rf"{text} \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d"):
             write_run(run, NEW)
         with pytest.raises(DataError), new_run(run):
@@ -197,12 +197,12 @@ def test_a_killed_process_leaves_no_lock_and_its_name_says_that_it_has_ended(tmp
     with another_process(lock, "lock") as other:
         held = read_lock_holder(lock)
         assert held is not None
-        assert (held.pid, held.is_there) == (other.pid, True)
+        assert (held.pid, held.is_running) == (other.pid, True)
         with pytest.raises(DataError, match=f"^No: process {other.pid} on"), hold_lock(lock, "No"):
             pass
     killed = read_lock_holder(lock)
     assert killed is not None
-    assert not killed.is_there
+    assert not killed.is_running
     with hold_lock(lock, "No"):
         mine = read_lock_holder(lock)
         assert mine is not None

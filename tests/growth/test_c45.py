@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.data.resampling import Units, draw_counts
+from holdfast.data.resampling import Units
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
@@ -20,6 +20,7 @@ from holdfast.stable.candidates import grow_collection
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree
 from reference.disagreement import disagreements
+from reference.resampling import draw_counts
 from reference.tables import class_tables, fractional_weights, rules, whole_weights
 
 UNPRUNED = replace(C45, pruning_confidence=None)

@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.data.resampling import Units, draw_counts
+from holdfast.data.resampling import Units
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.collections import list_combinations, make_learner, paper_grid
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.tree.tree import Tree
+from reference.resampling import draw_counts
 
 ONE = ({},)
 random = np.random.default_rng(3)

@@ -230,7 +230,7 @@ def test_an_edited_question_leaves_values_in_order_and_a_value_must_keep_it(grow
         find_ordered_pairs(tree, np.array([1, 0, 0, 0])),
     )
     pair = np.flatnonzero(tree.value[leaves[upper], 1] < 1.0)[0]
-    with pytest.raises(EditError, match="breaks what the tree promises of 'age'"):
+    with pytest.raises(EditError, match="violates the monotone constraints on 'age'"):
         tree.with_leaf_value(int(leaves[lower[pair]]), {"no": 0.0, "yes": 1.0})
 
 

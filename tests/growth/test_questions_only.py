@@ -47,7 +47,7 @@ def test_estimators_grow_from_questions_alone() -> None:
 def test_without_questions_there_is_nothing_to_ask() -> None:
     with pytest.raises(ParameterError, match="splits by custom features alone, and the table has none"):
         grow(Table.from_arrays(FRAME, ILL), ONLY)
-    with pytest.raises(ParameterError, match="custom_features_only='yes' is no flag"):
+    with pytest.raises(ParameterError, match="custom_features_only='yes' is not a bool"):
         GrowthRules(custom_features_only="yes")  # type: ignore[arg-type]
 
 

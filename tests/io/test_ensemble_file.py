@@ -2,8 +2,6 @@
 
 import json
 import random as dice_module
-import warnings
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +13,7 @@ import pytest
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import BrokenTreeError, ModelFileError, ModelFileWarning
-from holdfast.io.model_file import load, load_trees, model_from_json, model_to_json, save, trees_from_json
+from holdfast.io.model_file import load, load_trees, model_from_json, model_to_json, save
 from holdfast.tree.ensemble import Ensemble
 from reference.trees import AGE, PAIN, SEX, SUBSET, SURVIVED, leaf, split, tree_of
 
@@ -145,88 +143,3 @@ def test_a_broken_tree_is_not_saved() -> None:
     broken = BOOSTED[1].replace(right=BOOSTED[1].left)
     with pytest.raises(BrokenTreeError, match=r"trees\[1\]: right\[0\]"):
         model_to_json(BOOSTED.replace(trees=(BOOSTED[0], broken)))
-
-
-# -- damage -------------------------------------------------------------------------------------------
-
-
-def flipped_bytes(dice: dice_module.Random) -> bytes:
-    """The file with one to three bytes changed."""
-    data = bytearray(SOUND)
-    for _ in range(dice.randint(1, 3)):
-        data[dice.randrange(len(data))] ^= dice.randint(1, 255)
-    return bytes(data)
-
-
-def changed_digit(dice: dice_module.Random) -> bytes:
-    """The file with one digit changed: it stays JSON."""
-    data = bytearray(SOUND)
-    place = dice.choice([index for index, byte in enumerate(data) if chr(byte).isdigit()])
-    data[place] = ord(dice.choice("0123456789"))
-    return bytes(data)
-
-
-def replaced_entry(dice: dice_module.Random) -> bytes:
-    """The file with one entry replaced, removed or moved."""
-    content = container = json.loads(SOUND)
-    key = dice.choice([*container, "trees", "trees", "weights", "outputs", "start"])
-    while isinstance(container[key], dict | list) and container[key] and dice.random() < 0.85:
-        container = container[key]
-        key = dice.choice(list(container) if isinstance(container, dict) else range(len(container)))
-    match dice.randrange(4):
-        case 0:
-            del container[key]
-        case 1:
-            strange = [
-                None,
-                True,
-                -1,
-                0,
-                1,
-                2,
-                2**31,
-                10**400,
-                0.5,
-                1e308,
-                "",
-                "mean",
-                "softmax",
-                [],
-                [0],
-                {},
-            ]
-            container[key] = dice.choice(strange)
-        case 2:
-            other = dice.choice(list(container) if isinstance(container, dict) else range(len(container)))
-            container[key], container[other] = container[other], container[key]
-        case _ if isinstance(container[key], int | float):
-            container[key] += dice.choice([-1, 1])
-    return json.dumps(content).encode()
-
-
-@pytest.mark.parametrize(
-    ("damage", "times"), [(flipped_bytes, 300), (changed_digit, 300), (replaced_entry, 600)]
-)
-def test_a_damaged_file_is_refused_or_a_sound_ensemble(
-    damage: Callable[[dice_module.Random], bytes], times: int
-) -> None:
-    dice = dice_module.Random(damage.__name__)
-    seen = Counter(outcome(damage(dice), dice) for _ in range(times))
-    assert seen["refused"] > times / 10
-    assert seen["loaded"] > times / 200
-
-
-def outcome(data: bytes, dice: dice_module.Random) -> str:
-    """Whether the file was refused or loaded; nothing else may happen."""
-    try:
-        ensemble = model_from_json(data, edited=True)
-    except ModelFileError:
-        return "refused"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # numbers near the largest overflow when added
-        values = ensemble.values(random_table(ensemble.schema, dice))
-    assert values.shape == (10, max(len(ensemble.schema.target.classes), 1))
-    saved = model_to_json(ensemble)
-    assert model_to_json(model_from_json(saved)) == saved
-    assert len(trees_from_json(saved)) == len(ensemble)
-    return "loaded"

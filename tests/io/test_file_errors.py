@@ -157,7 +157,7 @@ def test_a_change_that_was_meant_can_be_kept(tmp_path: Path) -> None:
         ('"value": [[', '"value": [[0.5, ', r"value\[0\] has 3 numbers: the target needs 2"),
         ('["no", "yes"]', '["no"]', r"value\[0\] has 2 numbers: the target needs 1"),
         ('["no", "yes"]', '["no", "no"]', r"schema.target.classes\[1\] is 'no'"),
-        ('"age ** 2 < 900"', '"age.mean() < 900"', r"schema.features\[3\] is no question: "),
+        ('"age ** 2 < 900"', '"age.mean() < 900"', r"schema.features\[3\] is no custom feature: "),
     ],
 )
 def test_a_change_that_breaks_the_tree_is_refused(old: str, new: str, message: str) -> None:

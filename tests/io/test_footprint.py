@@ -11,8 +11,8 @@ import pytest
 
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import BrokenTreeError, ModelFileError
-from holdfast.io import content as footprint
-from holdfast.io import document as json_array
+from holdfast.io import content as file_content
+from holdfast.io import document
 from holdfast.io.model_file import model_from_json, model_to_json
 from holdfast.tree import check
 from holdfast.tree.ensemble import Ensemble
@@ -61,8 +61,8 @@ def test_an_array_that_is_longer_than_the_others_is_refused_unread(name: str, ed
 
 
 def test_a_row_of_zeros_without_end_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_array, "LONGEST_ENTRY", 2**16)
-    monkeypatch.setattr(json_array, "PIECE", 2**16)
+    monkeypatch.setattr(document, "LONGEST_ENTRY", 2**16)
+    monkeypatch.setattr(document, "PIECE", 2**16)
     data = TEXT.replace('"value": [[', '"value": [[' + 500_000 * "0,")
     assert peak_of(refused(data, "nodes.value: an entry takes")) < 4 * len(data)
 
@@ -86,24 +86,24 @@ def test_arrays_read_in_pieces_are_the_arrays(monkeypatch: pytest.MonkeyPatch) -
     lists: list[Any] = [None if dice.random() < 0.3 else list(range(dice.integers(0, 5))) for _ in range(200)]
     numbers = [None if dice.random() < 0.2 else float(each) for each in dice.normal(size=300)]
     for piece in (1, 7, 100, 10**6):
-        monkeypatch.setattr(json_array, "PIECE", piece)
-        for form, entries in ((json_array.GAPPED_LISTS, lists), (json_array.GAPPED_NUMBERS, numbers)):
+        monkeypatch.setattr(document, "PIECE", piece)
+        for form, entries in ((document.GAPPED_LISTS, lists), (document.GAPPED_NUMBERS, numbers)):
             for text in (
                 json.dumps(entries),
                 json.dumps(entries, indent=3),
                 json.dumps(entries).replace(" ", ""),
             ):
                 raw = msgspec.Raw(text.encode())
-                found = [entry for some in json_array.read_pieces(raw, form, "here") for entry in some]
+                found = [entry for some in document.read_pieces(raw, form, "here") for entry in some]
                 assert found == entries
-                assert json_array.count_entries(raw, form) == len(entries)
+                assert document.count_entries(raw, form) == len(entries)
 
 
 def test_the_place_of_a_wrong_entry_counts_all_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_array, "PIECE", 10)
+    monkeypatch.setattr(document, "PIECE", 10)
     raw = msgspec.Raw(json.dumps([*range(50), "x", 1]).encode())
     with pytest.raises(ModelFileError, match=r"at here\[50\]: Expected `int`, got `str`"):
-        list(json_array.read_pieces(raw, json_array.INDICES, "here"))
+        list(document.read_pieces(raw, document.INDICES, "here"))
 
 
 # -- numbers of things --------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def test_the_place_of_a_wrong_entry_counts_all_pieces(monkeypatch: pytest.Monkey
 def test_more_things_than_bytes_can_pay_for_are_refused(
     change: Callable[[dict[str, Any]], None], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(footprint, "LEAST", 0)
+    monkeypatch.setattr(file_content, "LEAST", 0)
     content = json.loads(TEXT)
     change(content)
     with pytest.raises(ModelFileError, match=message):
@@ -136,7 +136,7 @@ def test_trees_of_one_leaf_without_end_are_refused(monkeypatch: pytest.MonkeyPat
     many = Ensemble(lone.schema, 500 * (lone,), np.ones(500), np.zeros(500), [0.0, 0.0], "mean")
     data = model_to_json(many)
     assert len(model_from_json(data)) == 500
-    monkeypatch.setattr(footprint, "LEAST", 0)
+    monkeypatch.setattr(file_content, "LEAST", 0)
     with pytest.raises(ModelFileError, match="it holds 500 trees, too many for its"):
         model_from_json(data)
 
@@ -144,8 +144,8 @@ def test_trees_of_one_leaf_without_end_are_refused(monkeypatch: pytest.MonkeyPat
 def test_what_could_not_be_loaded_is_not_saved(monkeypatch: pytest.MonkeyPatch) -> None:
     site = Feature("site", "nominal", categories=tuple(range(3000)))
     tree = tree_of(split("site", (1,), leaf(3, 1.0, 0.0), leaf(2, 0.0, 1.0)), (site,), SURVIVED)
-    monkeypatch.setattr(footprint, "LEAST", 0)
-    monkeypatch.setattr(footprint, "FLAGS_FACTOR", 0)
+    monkeypatch.setattr(file_content, "LEAST", 0)
+    monkeypatch.setattr(file_content, "FLAGS_FACTOR", 0)
     with pytest.raises(BrokenTreeError, match="need 3000 flags"):
         model_to_json(tree)
 

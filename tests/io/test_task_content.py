@@ -8,16 +8,15 @@ import msgspec
 import numpy as np
 import pytest
 
-from holdfast import StableTreeClassifier, Table, grow
-from holdfast.evaluate.compare import FoldResult
-from holdfast.io.task_keys import BrokenContentError, NoContentError, content_of, result_in
+from holdfast import GrowthRules, StableTreeClassifier, Table, grow
+from holdfast.io.task_keys import BrokenResultError, UnstorableResultError, decode_result, encode_result
 from holdfast.scoring.metric import Score, make_metric
 
 TABLE = Table.from_arrays([[20.0], [40.0], [60.0], [80.0]], ["no", "no", "yes", "yes"])
 
 
 def there_and_back(result: Any) -> Any:
-    return result_in(content_of(result))
+    return decode_result(encode_result(result))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +38,7 @@ def there_and_back(result: Any) -> Any:
             {"a": (1,)},
         ),
         *(range(1, 9, 2), np.float32(0.1), np.int64(7), np.bool_(True), {(1, "a"): None}),
-        (Score(0.5, 0.1), FoldResult((Score(1.0, 0.0),), None, 0.1, failure="no")),
+        (Score(0.5, 0.1), GrowthRules(max_depth=3)),
     ],
 )
 def test_values_come_back_as_they_were(result: Any) -> None:
@@ -72,14 +71,14 @@ def test_trees_share_their_schema_as_before() -> None:
     assert first.schema is second.schema
     assert str(first) == str(trees[0])
     assert not first.value.flags.writeable
-    assert content_of([first, second]) == content_of(trees)
+    assert encode_result([first, second]) == encode_result(trees)
 
 
 def test_a_fitted_estimator_comes_back_with_its_scoring() -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
     model = StableTreeClassifier(method="bootstrap", n_estimators=4).fit(X, X[:, 0] > 0)
     again = there_and_back(model)
-    assert content_of(again) == content_of(model)
+    assert encode_result(again) == encode_result(model)
     assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
     metric = make_metric("auc", TABLE.schema.target)
     assert there_and_back(metric) == metric
@@ -87,8 +86,8 @@ def test_a_fitted_estimator_comes_back_with_its_scoring() -> None:
 
 def test_what_is_no_value_is_not_kept() -> None:
     for strange in (object(), print, lambda: 1, partial(print), np.array([object()]), {1, 2}, iter([])):
-        with pytest.raises(NoContentError):
-            content_of([strange])
+        with pytest.raises(UnstorableResultError):
+            encode_result([strange])
 
 
 def written(*forms: Any) -> bytes:
@@ -113,12 +112,12 @@ def written(*forms: Any) -> bytes:
     ],
 )
 def test_bytes_of_others_run_nothing_and_are_refused(content: bytes) -> None:
-    with pytest.raises(BrokenContentError):
-        result_in(content)
+    with pytest.raises(BrokenResultError):
+        decode_result(content)
 
 
 def test_a_tree_that_is_not_sound_is_refused() -> None:
     tree = grow(TABLE)
     broken = tree.replace(left=np.where(tree.left > 0, 99, tree.left).astype(np.int32))
-    with pytest.raises(BrokenContentError, match="left"):
+    with pytest.raises(BrokenResultError, match="left"):
         there_and_back([tree, broken])

@@ -1,4 +1,4 @@
-"""Keys of tasks: the same for the same task, another one for whatever could give another result."""
+"""TaskKeys of tasks: the same for the same task, another one for whatever could give another result."""
 
 import subprocess
 import sys
@@ -14,13 +14,13 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from holdfast import GrowthRules, StableTreeClassifier, Table, TreeClassifier, grow, store_table
-from holdfast.io.task_keys import LARGE, Keys, NoKeyError
+from holdfast.io.task_keys import LARGE, TaskKeys, UnhashableTaskError
 
 TABLE = Table.from_arrays([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], ["a", "b", "b"])
 
 
 def key(*parts: Any) -> bytes:
-    return Keys().key(*parts)
+    return TaskKeys().key(*parts)
 
 
 def work(table: Table, rules: GrowthRules, item: int) -> int:
@@ -60,9 +60,9 @@ def test_the_same_content_has_the_same_key_wherever_it_lies() -> None:
 @pytest.mark.slow
 def test_the_same_content_has_the_same_key_in_another_process() -> None:
     program = (
-        "from holdfast import *; from holdfast.io.task_keys import Keys\n"
+        "from holdfast import *; from holdfast.io.task_keys import TaskKeys\n"
         "table = Table.from_arrays([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], ['a', 'b', 'b'])\n"
-        "print(Keys().key(table, GrowthRules(), {'x', 'y', 'z'}).hex())"
+        "print(TaskKeys().key(table, GrowthRules(), {'x', 'y', 'z'}).hex())"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert told.strip() == key(TABLE, GrowthRules(), {"x", "y", "z"}).hex()
@@ -92,12 +92,12 @@ def test_what_cannot_be_told_apart_has_no_key() -> None:
     itself.append(itself)
     fitted = DecisionTreeClassifier().fit([[1.0], [2.0]], [0, 1])
     for strange in (object(), itself, iter([1]), np.random.default_rng(), fitted, [].append):
-        with pytest.raises(NoKeyError):
+        with pytest.raises(UnhashableTaskError):
             key(strange)
 
 
 def test_a_large_array_is_hashed_anew_once_it_can_have_changed() -> None:
-    keys, array = Keys(), np.zeros(LARGE)
+    keys, array = TaskKeys(), np.zeros(LARGE)
     first = keys.key(array)
     array[0] = 1.0
     assert keys.key(array) != first
@@ -117,5 +117,5 @@ def test_a_function_or_class_of_ones_own_counts_by_the_file_it_stands_in(
 ) -> None:
     assert key(Mine(1)) == key(Mine(1)) != key(Mine(2))
     monkeypatch.setattr(Mine, "__module__", "typed_into_a_notebook")
-    with pytest.raises(NoKeyError, match="no file"):
+    with pytest.raises(UnhashableTaskError, match="no file"):
         key(Mine(1))

@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.errors import DataError, GrowthWarning, StoreWarning
 from holdfast.io import task_store
-from holdfast.io.task_store import Stage, TaskStore, store_content
+from holdfast.io.task_store import StoredList, TaskStore, read_store
 from holdfast.parallel.tasks import cache_results_in, run_all, run_cached
 
 CALLS: list[int] = []
@@ -46,7 +46,7 @@ def kept_squares(path: Path, n_items: int = 5, task: Callable[[int], Any] = squa
     store = TaskStore(path)
     try:
         with cache_results_in(store):
-            found = run_all(task, range(n_items), kept="Squares")
+            found = run_all(task, range(n_items), cache_name="Squares")
     finally:
         store.write()
         store.close()
@@ -64,27 +64,27 @@ def test_tasks_that_were_done_before_the_end_are_kept(path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         kept_squares(path, task=fails_at_3)
     assert CALLS == [0, 1, 2]
-    content = store_content(path)
+    content = read_store(path)
     assert content is not None
-    assert content.stages == (Stage("Squares", total=5, done=3, kept=3),)
+    assert content.stages == (StoredList("Squares", total=5, done=3, kept=3),)
     assert content.n_results == 3
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_only_the_outermost_tasks_are_kept(n_jobs: int, path: Path) -> None:
     def outer(number: int) -> int:
-        return int(sum(each[1] for each in run_all(squared, range(number), kept="Within")))
+        return int(sum(each[1] for each in run_all(squared, range(number), cache_name="Within")))
 
     store = TaskStore(path)
     with cache_results_in(store):
-        assert run_all(outer, [2, 3], n_jobs, kept="Outer") == [1, 5]
+        assert run_all(outer, [2, 3], n_jobs, cache_name="Outer") == [1, 5]
     store.write()
     assert store.n_kept == 2
     store.close()
 
 
 def total(n_items: int) -> int:
-    return int(sum(each[1] for each in run_all(squared, range(n_items), kept="Within")))
+    return int(sum(each[1] for each in run_all(squared, range(n_items), cache_name="Within")))
 
 
 def test_a_piece_of_work_stands_for_the_lists_within_it(path: Path) -> None:
@@ -145,10 +145,10 @@ def test_lists_without_a_name_are_not_kept_and_short_ones_leave_no_file(
 def test_what_has_no_key_or_no_bytes_is_computed_as_ever(path: Path) -> None:
     store = TaskStore(path)
     with cache_results_in(store):
-        assert run_all(lambda each: each[0], [[1], [2]], kept="One") == [1, 2]
+        assert run_all(lambda each: each[0], [[1], [2]], cache_name="One") == [1, 2]
         strange = [object(), object()]
-        assert run_all(id, strange, kept="Two") == list(map(id, strange))
-        assert len(run_all(lambda _: object(), [1, 2], kept="Three")) == 2
+        assert run_all(id, strange, cache_name="Two") == list(map(id, strange))
+        assert len(run_all(lambda _: object(), [1, 2], cache_name="Three")) == 2
     store.remove()
 
 
@@ -190,7 +190,7 @@ def test_results_that_changed_places_are_computed_again(path: Path) -> None:
 def test_what_another_version_kept_is_not_used(orders: list[str], path: Path) -> None:
     kept_squares(path)
     edit(path, *orders)
-    with pytest.warns(StoreWarning, match="all is computed anew"):
+    with pytest.warns(StoreWarning, match="All is computed again"):
         kept_squares(path)
     assert len(CALLS) == 10
     kept_squares(path)
@@ -211,21 +211,21 @@ def test_a_file_that_is_damaged_is_never_a_wrong_result(place: int, path: Path) 
 @pytest.mark.parametrize("content", [b"", b"some other file, of somebody's own\n" * 50])
 def test_a_file_that_is_no_database_is_begun_anew(content: bytes, path: Path) -> None:
     path.write_bytes(content)
-    assert store_content(path) is None
+    assert read_store(path) is None
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         kept_squares(path)
     assert len(given) == bool(content)
-    assert store_content(path) is not None
+    assert read_store(path) is not None
 
 
 def test_a_database_of_another_program_is_refused_and_left_alone(path: Path) -> None:
     edit(path, "CREATE TABLE mine (a)")
     before = path.read_bytes()
-    with pytest.raises(DataError, match="none of holdfast's"):
+    with pytest.raises(DataError, match="database of another program"):
         TaskStore(path)
     assert path.read_bytes() == before
-    assert store_content(path) is None
+    assert read_store(path) is None
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_work_that_nothing_can_be_kept_of_says_so_once_and_goes_on(
     def refused(*_: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(task_store.Database, "opened", refused)
+    monkeypatch.setattr(task_store.Database, "open", refused)
     monkeypatch.setattr(task_store, "LONG", 0.0)  # every result is written at once
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
@@ -254,9 +254,9 @@ def test_work_that_nothing_can_be_kept_of_says_so_once_and_goes_on(
 def test_it_can_be_asked_while_it_is_written_to(path: Path) -> None:
     store = TaskStore(path, {"command": "holdfast fit"})
     with cache_results_in(store):
-        run_all(squared, range(4), kept="Squares")
+        run_all(squared, range(4), cache_name="Squares")
         store.write()
-        content = store_content(path)
+        content = read_store(path)
     assert content is not None
     assert (content.n_results, content.facts["command"]) == (4, "holdfast fit")
     assert content.written.startswith("2")

@@ -1,11 +1,9 @@
 """The kernels of boosting: sums over bins, splits by gradient and hessian, trees against a slow twin."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from numba import njit
 
 from holdfast._arrays import FloatArray, IntArray, LongArray
 from holdfast.data.schema import Feature, Schema, Target
@@ -15,25 +13,24 @@ from holdfast.ensembles import boosted_tree as newton
 from holdfast.ensembles.binned_splits import BinnedSplits
 from holdfast.ensembles.boosted_tree import Derivatives, TreeShape
 from holdfast.growth.rules import GrowthRules
-from holdfast.kernels._numba import KernelCompiler
 from holdfast.kernels.boosting.histogram import TRAINING, UNUSED, Gradients, count_block, subtract
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.growth.nodes import END, FEATURE, N_FIELDS, NONE, SET_START, SLOT, START
+from holdfast.kernels.jit import compile_uncached
 from holdfast.parallel.tasks import ThreadPool
 from reference.boosting import Growing, Node
 from reference.boosting_losses import Setting
 
 # A kernel for kernels has no door to Python: it is called through a small one that has.
-compiled: Callable[[Any], Any] = njit(pipeline_class=KernelCompiler)
 
 
-@compiled
+@compile_uncached
 def count(coded: Coded, gradients: Gradients, rows: IntArray, ordered: LongArray, out: LongArray) -> None:
     for block in range(coded.codes.shape[0]):
         count_block(coded, gradients, rows, ordered, block, out)
 
 
-@compiled
+@compile_uncached
 def take_from(coded: Coded, whole: LongArray, part: LongArray) -> None:
     for block in range(coded.codes.shape[0]):
         subtract(coded, block, whole, part)
@@ -51,11 +48,7 @@ def mixed_table(seed: int, n_rows: int = 60, widths: tuple[int, ...] = (4, 3)) -
     codes = [generator.integers(0, width, n_rows).astype(float) for width in widths]
     for column in codes:
         column[generator.random(n_rows) < 0.1] = np.nan
-    features = (
-        Feature("x"),
-        Feature("z"),
-        *(nominal(f"z{i}", width) for i, width in enumerate(widths)),
-    )
+    features = (Feature("x"), Feature("z"), *(nominal(f"z{i}", width) for i, width in enumerate(widths)))
     y = generator.normal(size=n_rows)
     return Table(Schema(features, Target("y", low=y.min(), high=y.max())), (x, z, *codes), y)
 
@@ -99,10 +92,7 @@ def leaves_of(shape: TreeShape) -> set[frozenset[int]]:
 
 
 def twin(
-    table: Table,
-    derivatives: tuple[FloatArray, FloatArray],
-    repeats: IntArray | None = None,
-    **options: Any,
+    table: Table, derivatives: tuple[FloatArray, FloatArray], repeats: IntArray | None = None, **options: Any
 ) -> Node:
     """The tree that tries every split."""
     repeats = np.ones(table.n_rows, np.int32) if repeats is None else repeats
@@ -267,7 +257,8 @@ def test_a_histogram_without_a_place_is_counted_again(
     derivatives, rules = derivatives_of(table), GrowthRules("squared_error", **options)
     expected = tree_of(table, rules, derivatives)
     monkeypatch.setattr(binned_splits, "HISTOGRAM_BYTES", n_slots * 16 * int(table.coded.start[-1]))
-    assert BinnedSplits(table, np.ones(150, np.int32), rules, 0.0, 0.0).memory.n_slots == n_slots
+    splits = BinnedSplits(table, np.ones(150, np.int32), rules, 0.0, 0.0)
+    assert len(splits.buffers.histograms) == n_slots
     cramped = tree_of(table, rules, derivatives)
     assert len(expected.nodes.fields) > 20
     assert_same_nodes(cramped, expected)

@@ -90,7 +90,7 @@ def test_of_three_classes_one_must_be_named(rows):
     X, _, _, _ = rows
     y = np.where(X[:, 1] > 1, "a$b$", np.where(X[:, 1] < -1, "b", "c"))
     tree = hf.TreeClassifier(max_depth=2).fit(X, y)
-    with pytest.raises(hf.ParameterError, match="3 classes: say with positive="):
+    with pytest.raises(hf.ParameterError, match="3 classes: choose with positive="):
         hf.CalibrationDisplay.from_estimator(tree, X, y)
     with pytest.raises(hf.ParameterError, match="positive='d' is no class"):
         hf.RocDisplay.from_estimator(tree, X, y, positive="d")

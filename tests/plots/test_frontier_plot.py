@@ -55,7 +55,7 @@ def test_the_chosen_candidate_and_the_ends_are_named() -> None:
 def test_a_loss_is_shown_as_people_say_it() -> None:
     display = FrontierDisplay.from_result(frontier([1, 2], [-0.5, -0.3], metric=LOG_LOSS)).plot()
     assert marks(display) == {"candidate-0": (1.0, 0.5), "candidate-1": (2.0, 0.3)}
-    assert display.ax_.get_ylabel() == "log loss, less is better"
+    assert display.ax_.get_ylabel() == "log loss, lower is better"
 
 
 @pytest.mark.parametrize("x", ["size_adjusted", "normalised", "per_rule"])

@@ -90,7 +90,7 @@ def test_the_drawing_has_a_rectangle_for_each_region_and_a_mark_for_each_row(mod
         "well": np.count_nonzero(y == "well"),
     }
     texts = " ".join(texts_of(display.figure_))
-    assert "Held at: " in texts
+    assert "Fixed at: " in texts
     assert f"{display.n_elsewhere} of 150 rows" in texts.replace("\n", " ")
     assert "missing" in texts
 
@@ -117,7 +117,11 @@ def test_given_values_are_held_and_may_be_missing(model):
             display.x.places(display.points[:, 0]), display.points[:, 1], leaves, strict=True
         ):
             assert region_at(display, x, weight).leaf == leaf
-    for wrong, why in (({"age": 3}, "is on an axis"), ({"size": 3}, "is none"), ({"place": "Up"}, "Up")):
+    for wrong, why in (
+        ({"age": 3}, "is on an axis"),
+        ({"size": 3}, "is no feature"),
+        ({"place": "Up"}, "Up"),
+    ):
         with pytest.raises(hf.ParameterError, match=why):
             hf.PartitionDisplay.from_estimator(model, X, y, features=["age", "weight"], at=wrong)
 

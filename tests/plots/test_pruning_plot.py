@@ -62,7 +62,7 @@ def test_of_a_loss_the_line_stands_above_the_best() -> None:
     table = sizes([9, 3, 1], [-6.0, -0.4, -0.69], [1.0, 0.05, 0.0], metric=LOG_LOSS)
     display = PruningDisplay.from_result(table).plot()
     assert limit(display) == pytest.approx(0.45)
-    assert display.heading == "log loss by the size of the tree, less is better"
+    assert display.heading == "log loss by the size of the tree, lower is better"
     assert "one standard error above the best" in legend(display)
 
 
@@ -108,7 +108,7 @@ def test_a_path_shows_the_risks_of_its_subtrees() -> None:
     path = pruning_path(grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "a"])))
     display = path.plot()
     assert curve(display)[:, 1].tolist() == path.risks.tolist()
-    assert legend(display) == ["on the rows it was grown on"]
+    assert legend(display) == ["on the training rows"]
 
 
 def test_a_model_of_one_size_has_nothing_to_draw() -> None:
@@ -118,6 +118,6 @@ def test_a_model_of_one_size_has_nothing_to_draw() -> None:
 
 
 def test_the_picture_in_the_documentation_is_one_of_these() -> None:
-    picture = Path(__file__).parents[3] / "docs" / "images" / "sizes.svg"
+    picture = Path(__file__).parents[2] / "docs" / "images" / "sizes.svg"
     root = ElementTree.parse(picture).getroot()
     assert root[0].text == "accuracy by the size of the tree"

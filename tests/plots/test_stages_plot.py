@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from holdfast import Feature, Schema, StableTreeClassifier, Target, Tree
-from holdfast.plots.tree import GONE, MOVED, OTHER, SAME, Cell, _columns
+from holdfast.plots.tree import GONE, MOVED, OTHER, SAME, StageCell, _columns
 from holdfast.update.sequence import StageSequence
 from reference.staged_rows import QUICK, split, years
 
@@ -36,13 +36,13 @@ def known() -> StageSequence:
     return model.fit_stages(*split(data), stage=data["year"], strategy="shortest-path").stages_
 
 
-def columns_of(sequence: StageSequence, *roots: Any) -> list[dict[int, Cell]]:
+def columns_of(sequence: StageSequence, *roots: Any) -> list[dict[int, StageCell]]:
     trees = [Tree.from_nodes(SCHEMA, root) for root in roots]
     stages = [replace(sequence.stages[min(number, 1)], tree=tree) for number, tree in enumerate(trees)]
     return _columns(replace(sequence, stages=tuple(stages)))
 
 
-def states(column: dict[int, Cell]) -> dict[int, tuple[str, str]]:
+def states(column: dict[int, StageCell]) -> dict[int, tuple[str, str]]:
     return {place: (cell.text, cell.state) for place, cell in column.items()}
 
 
@@ -72,5 +72,5 @@ def test_a_set_of_categories_that_is_told_from_its_other_side_moves_no_place(kno
     one = asks(below, leaf(0.5), feature="ward", categories=["A"], missing_left=True)
     other = asks(leaf(0.5), below, feature="ward", categories=["B", "C"], missing_left=False)
     first, second = columns_of(known, one, other)
-    assert second[2] == first[2] == Cell("bmi <= 30", SAME, 1)
+    assert second[2] == first[2] == StageCell("bmi <= 30", SAME, 1)
     assert second[1].state == SAME

@@ -89,7 +89,7 @@ def check_shown(tree, first, other, X, y):
     facts = rule_facts(tree, place, "row")
     assert [fact["value"] for fact in facts] == sorted((fact["value"] for fact in facts), reverse=True)
     for leaf, says in re.findall(r'data-node="(\d+)".*?<text[^>]*>([^<]*%)</text>', tree.to_svg(), re.DOTALL):
-        told = [fact["says"] for fact in facts if fact["leaf"] == int(leaf)]
+        told = [fact["prediction"] for fact in facts if fact["leaf"] == int(leaf)]
         assert told in ([], [says.replace("&lt;", "<").replace("&gt;", ">")])
     outcome = explain_row(tree, X[:1]).outcome
     assert (outcome.label, outcome.estimate) == (first, tree.value[tree.apply(X[:1])[0], place])

@@ -34,7 +34,7 @@ def comparison(
         "names": names,
         "metrics": tuple(make_metric(name, CLASSES) for name in scoring),
         "all_scores": values,
-        "telling": np.ones((len(values), n_folds), bool),
+        "is_scored": np.ones((len(values), n_folds), bool),
         "row_errors": None,
         "folds": folds_of(n_folds),
         "target": CLASSES,

@@ -8,7 +8,7 @@ from holdfast.data.folds import Fold
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.distance.costs import DistanceSettings
-from holdfast.evaluate.audit import MovingRows, Records, RetrainAudit
+from holdfast.evaluate.audit import ChangingRows, Records, RetrainAudit
 from holdfast.evaluate.compare import ModelComparison
 from holdfast.evaluate.replications import MODELS, Replications, Result
 from holdfast.explain.split_support import SplitSupport
@@ -94,7 +94,7 @@ def comparison(scores: dict[str, Any], metric: Any = AUC, **changes: Any) -> Mod
         "names": tuple(scores),
         "metrics": (metric,),
         "all_scores": folds[np.newaxis],
-        "telling": np.ones((1, n_folds), bool),
+        "is_scored": np.ones((1, n_folds), bool),
         "row_errors": None,
         "folds": tuple(Fold((parts != fold).astype(int), parts == fold) for fold in range(n_folds)),
         "target": CLASSES,
@@ -135,7 +135,7 @@ def audit(figures: dict[str, tuple[float, float, float]], n_repeats: int = 2) ->
         titles={method: method for method in figures},
         changes=("overlap",),
         pairs=Records(tuple(pairs)),
-        rows=MovingRows("overlap", {}, {}, Table.from_arrays([[1.0], [2.0]], ["no", "yes"])),
+        rows=ChangingRows("overlap", {}, {}, Table.from_arrays([[1.0], [2.0]], ["no", "yes"])),
         target=CLASSES,
         label_weight=1.0,
         n_repeats=n_repeats,

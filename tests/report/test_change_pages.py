@@ -90,7 +90,7 @@ def test_the_record_of_a_change_has_all_its_parts_and_its_sign_off_last() -> Non
 def test_the_first_screen_says_what_was_decided_why_what_and_for_whom() -> None:
     facts, run = facts_of("taken"), taken()
     assert run.is_taken
-    assert facts["headline"][0].startswith("The update is taken. The change keeps to the policy")
+    assert facts["headline"][0].startswith("The update is accepted. The change keeps to the policy")
     answers = dict(facts["answers"])
     assert answers["Why"] == "yearly review. a new year."
     changed = run.facts["outputs"]["all"]["decisions"]["changed"]["rows"]
@@ -101,13 +101,13 @@ def test_the_first_screen_says_what_was_decided_why_what_and_for_whom() -> None:
 def test_an_update_that_is_forbidden_says_so_first_and_what_it_breaks() -> None:
     facts = facts_of("forbidden")
     assert facts["headline"][0].startswith(
-        "The update is not taken, and the deployed model stays in use: it breaks"
+        "The update is rejected, and the deployed model stays in use: it breaks"
     )
     assert facts["key_figures"][0][0] == "No"
     assert dict(facts["answers"])["Why"].startswith("No reason was given")
     register = dict(facts["sections"]["register"]["tables"][0]["rows"])
     assert register["Record"].startswith("none")
-    assert register["Rollback"].startswith("Nothing to roll back")
+    assert register["Rollback"].startswith("There is nothing to roll back")
     assert 'class="bad">FAIL' in text_of("forbidden")
 
 
@@ -187,7 +187,7 @@ def test_the_first_screen_tells_of_the_columns_that_are_asked_about_first() -> N
     facts = {**run.facts, "periods": {**run.facts["periods"], "columns": [other, *columns]}}
     page = page_for(replace(run, facts=facts))
     note = next(each.note for each in page.key_figures if each.label == "Population")
-    assert note.startswith(f"largest of the tree's columns: {most['name']}")
+    assert note.startswith(f"largest in the tree: {most['name']}")
     assert "not in the tree: tv" in dict(page.answers)["Watch"]
 
 
@@ -197,7 +197,7 @@ def test_a_decision_threshold_is_told_wherever_a_class_is() -> None:
     told = f"By the decision threshold of 0.4: {decisions['swap_ins']['rows']} swap-ins"
     assert told in facts["sections"]["touched"]["paragraphs"][0]
     assert told in " ".join(str(run).split())  # and in the terminal
-    acted = "Acted on: a probability of died of 0.4 or more."
+    acted = "Acted on means a probability of died of 0.4 or more."
     assert facts["sections"]["trees"]["paragraphs"][0].startswith(acted)
     assert "paragraphs" not in facts_of("forbidden")["sections"]["trees"]
 

@@ -157,7 +157,7 @@ def test_each_rule_tells_how_many_rows_like_this_there_were_and_how_many_had_it(
 def test_of_numbers_each_rule_tells_the_mean() -> None:
     rules = facts_of("number_tree")["sections"]["rules"]["rules"]
     assert sum(rule["rows"] for rule in rules) == len(patients())
-    assert all(f"mean days {rule['says']}" in rule["sentence"] for rule in rules)
+    assert all(f"mean days {rule['prediction']}" in rule["sentence"] for rule in rules)
     assert all(rule["interval"][0] < rule["observed"] < rule["interval"][1] for rule in rules)
 
 
@@ -197,7 +197,7 @@ def test_of_many_classes_figure_interval_and_sentence_are_of_the_class_that_the_
     leaf = int(tree.apply([[0.0]])[0])
     taught = tree.with_leaf_value(leaf, {"A": 0.3, "B": 0.6, "C": 0.1})
     rule = next(each for each in sections_of(taught)["rules"]["rules"] if each["leaf"] == leaf)
-    assert (rule["class"], rule["says"], rule["seen"]) == ("B", "60 %", 4)
+    assert (rule["class"], rule["prediction"], rule["seen"]) == ("B", "60 %", 4)
     assert rule["interval"] == pytest.approx(wilson_interval(4, 10))
     assert rule["sentence"].startswith("Of 10 cases like this, 4 had y = B: 40 % (17 to 69 %)")
     assert "the others: 5 A, 1 C" in rule["sentence"]
@@ -211,7 +211,7 @@ def test_the_headline_says_what_the_tree_says_how_good_it_is_and_how_firmly_it_s
     assert f"from {100 * risks.min():.0f} % in the lowest group to {100 * risks.max():.0f} %" in says
     assert f"AUC {run.facts['trees']['chosen']['test']['score']:.3f}" in good
     first = run.facts["split_support"][0]
-    assert f"{100 * first['references']:.0f} % split first on {first['feature']}" in stands
+    assert f"{100 * first['references']:.0f} % have {first['feature']} as their first split" in stands
 
 
 def test_the_class_that_matters_can_be_named() -> None:

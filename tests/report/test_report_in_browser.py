@@ -111,7 +111,7 @@ def test_a_case_that_is_typed_in_gets_the_answer_of_the_model_and_lights_its_pat
         assert set(lit) == passed
         told = browser.run("return cases.box.trees[0].leaves[arguments[0]]", str(leaf))
         result = browser.find("#case-result").text
-        assert told["says"] in result
+        assert told["prediction"] in result
         assert told["sentence"] in result
     browser.find("#case-form button[type=reset]").click()
     browser.wait_for_text("#case-result", "")  # the page answers after the form is empty

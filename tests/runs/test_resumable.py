@@ -32,7 +32,7 @@ from holdfast._files import make_hidden_path
 from holdfast.errors import DataError, FullDiskError, StoreWarning
 from holdfast.io import task_store
 from holdfast.io.model_file import model_to_json
-from holdfast.io.task_store import store_content
+from holdfast.io.task_store import read_store
 from holdfast.parallel import tasks as run_tasks
 from holdfast.runs.status import STORE, run_status
 from reference.small_disks import small_disk_at
@@ -235,7 +235,7 @@ def test_two_cannot_work_on_one_run(tmp_path: Path) -> None:
         status = run_status(tmp_path / "run")
         assert status.state == "running"
         assert status.holder is not None
-        assert (status.holder.pid, status.holder.is_there) == (first.pid, True)
+        assert (status.holder.pid, status.holder.is_running) == (first.pid, True)
         first.kill()
     assert run_status(tmp_path / "run").state == "stopped"
     with resumable(tmp_path / "run"):
@@ -258,7 +258,7 @@ def task(number):
 with resumable(sys.argv[1]):
     for name in ("first", "second"):
         first = 100 * (name == "second")
-        found = run_all(task, range(first, first + 25), 2, kept=name)
+        found = run_all(task, range(first, first + 25), 2, cache_name=name)
     np.save(sys.argv[2], found)
 """
 
@@ -271,7 +271,7 @@ def test_a_process_that_is_killed_leaves_a_store_that_is_whole(tmp_path: Path) -
     command = [sys.executable, tmp_path / "slow.py", str(path), str(out)]
     for seconds in CHANCE.uniform(0.0, 0.3, 3):
         with subprocess.Popen(command) as process:
-            while process.poll() is None and not (kept(path).exists() and store_content(kept(path))):
+            while process.poll() is None and not (kept(path).exists() and read_store(kept(path))):
                 time.sleep(0.01)
             time.sleep(seconds)
             process.kill()
@@ -309,7 +309,7 @@ def test_a_full_disk_is_one_sentence_and_the_work_goes_on_when_there_is_room(
     (small_disk / "filler").write_bytes(bytes(1_700_000))
     path = small_disk / "run"
     with pytest.raises(FullDiskError) as caught, resumable(path):
-        run_tasks.run_all(drawn, range(9), kept="Drawn")
+        run_tasks.run_all(drawn, range(9), cache_name="Drawn")
     n_kept = run_status(path).to_dict()["kept"]
     assert 0 < n_kept < 9
     assert str(caught.value) == (
@@ -321,6 +321,6 @@ def test_a_full_disk_is_one_sentence_and_the_work_goes_on_when_there_is_room(
     with resumable(path) as stopped:
         assert stopped is not None
         assert stopped.n_results == n_kept
-        found = run_tasks.run_all(drawn, range(9), kept="Drawn")
+        found = run_tasks.run_all(drawn, range(9), cache_name="Drawn")
     assert [each.tobytes() for each in found] == [drawn(number).tobytes() for number in range(9)]
     assert list(small_disk.iterdir()) == []

@@ -1,6 +1,7 @@
 """The settings of a run: its data, its test rows, and the parameters of the estimators."""
 
 import json
+from dataclasses import fields
 from typing import Any
 
 import click
@@ -8,15 +9,21 @@ import pandas
 import pytest
 
 from holdfast import ParameterError, fit_run
-from holdfast._choices import METHODS
-from holdfast.cli.fit import settings_of
-from holdfast.cli.main import main
-from holdfast.cli.model_options import MODEL_OPTIONS
-from holdfast.cli.parsing import class_weights, column_in_order, directions, losses, priors, threshold
+from holdfast._choices import METHODS, TASKS
+from holdfast.cli.fit import read_settings
+from holdfast.cli.main import COMMANDS, main
+from holdfast.cli.options import (
+    parse_class_weights,
+    parse_directions,
+    parse_losses,
+    parse_ordered_column,
+    parse_priors,
+    parse_threshold,
+)
 from holdfast.data.schema import Target
 from holdfast.growth.rules import C45
 from holdfast.runs.facts import settings_facts
-from holdfast.runs.settings import MODELS, RunSettings, make_run_estimator
+from holdfast.runs.settings import MODELS, DataSettings, RunSettings, make_run_estimator, parameters_of
 
 CLASSES = Target("y", classes=("no", "yes"))
 FRAME = pandas.DataFrame(
@@ -33,24 +40,30 @@ def estimator(given: dict[str, Any], target: Target = CLASSES) -> Any:
     return make_run_estimator(RunSettings.of({"target": "y", **given}), target)
 
 
-def test_every_model_option_is_a_parameter_of_an_estimator_with_its_default_in_the_help() -> None:
-    from holdfast._choices import TASKS
-    from holdfast.runs.settings import parameters_of
-
-    known = {name for model in MODELS for task in TASKS for name in parameters_of(model, task)}
-    assert {each.name for each in MODEL_OPTIONS} <= known
-    options = {each.name: each for each in main.commands["fit"].params if isinstance(each, click.Option)}
+def test_every_option_of_a_fit_is_a_setting_and_shows_the_default_of_the_estimator() -> None:
+    options = {each.name: each for each in find_command("fit").params if isinstance(each, click.Option)}
+    assert all(option.help for option in options.values())
+    of_models = {name for model in MODELS for task in TASKS for name in parameters_of(model, task)}
+    of_data = {each.name for settings in (RunSettings, DataSettings) for each in fields(settings)}
+    of_command = {"no_report", "restart", "force", "output", "cluster", "help"}
+    assert options.keys() <= of_models | of_data | of_command
     assert "[default: auto]" in str(options["max_depth"].help)
     assert str(options["min_samples_leaf"].help).startswith("The fewest rows in a leaf")
-    assert all(options[each.name].help for each in MODEL_OPTIONS)
 
 
-def test_one_name_for_the_output_of_every_command() -> None:
-    for name, command in main.commands.items():
-        for each in command.commands.values() if isinstance(command, click.Group) else [command]:
-            output = [option.opts for option in each.params if option.name == "output"]
-            writes = name not in ("warmup", "status")  # what they make has its place, or is nothing
-            assert output == [["-o", "--output"]] * writes, (name, each.name)
+def find_command(name: str) -> click.Command:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    return command
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_one_name_for_the_output_of_every_command(name: str) -> None:
+    command = find_command(name)
+    for each in command.commands.values() if isinstance(command, click.Group) else [command]:
+        output = [option.opts for option in each.params if option.name == "output"]
+        writes = name not in ("warmup", "status")  # what they make has its place, or is nothing
+        assert output == [["-o", "--output"]] * writes, (name, each.name)
 
 
 def test_an_unknown_setting_raises_with_the_nearest_one() -> None:
@@ -125,9 +138,9 @@ def test_a_setting_of_another_method_is_refused_and_no_fact(method: str) -> None
 def test_growth_is_for_trees_that_learn_from_the_rows_themselves() -> None:
     given = {"target": "y", "growth_rules": "c4.5"}
     with pytest.raises(ParameterError, match="--growth goes with another --method"):
-        settings_of(given)
-    assert settings_of({**given, "method": "paper"}).parameters["growth_rules"] is C45
-    assert settings_of({**given, "model": "tree"}).parameters["growth_rules"] is C45
+        read_settings(given)
+    assert read_settings({**given, "method": "paper"}).parameters["growth_rules"] is C45
+    assert read_settings({**given, "model": "tree"}).parameters["growth_rules"] is C45
 
 
 @pytest.mark.parametrize(
@@ -147,8 +160,8 @@ def test_classes_are_named_by_their_text_or_by_themselves() -> None:
 
 
 def test_texts_of_the_terminal_mean_what_python_says() -> None:
-    assert class_weights("no=1,yes=2") == {"no": 1, "yes": 2}
-    assert column_in_order("g=low,high") == ("g", ("low", "high"))
+    assert parse_class_weights("no=1,yes=2") == {"no": 1, "yes": 2}
+    assert parse_ordered_column("g=low,high") == ("g", ("low", "high"))
     given = {"target": "y", "ordered": {"g": ["low", "high"]}, "drop": "a"}
     assert RunSettings.of(given).data.ordered == (("g", ("low", "high")),)
     assert RunSettings.of(given).data.drop == ("a",)
@@ -157,11 +170,11 @@ def test_texts_of_the_terminal_mean_what_python_says() -> None:
 @pytest.mark.parametrize(
     ("read", "text"),
     [
-        *((losses, text) for text in ("bad=5", "bad:good=-1", "bad:good=1,bad:good=2", "")),
-        *((priors, text) for text in ("a=0.5,b=0.4", "a=1,b=0", "3")),
-        *((threshold, text) for text in ("0", "1", "best")),
-        *((directions, text) for text in ("age=up", "age", "age=3", "age=0")),
-        *((class_weights, text) for text in ("died", "died=0", "died=x")),
+        *((parse_losses, text) for text in ("bad=5", "bad:good=-1", "bad:good=1,bad:good=2", "")),
+        *((parse_priors, text) for text in ("a=0.5,b=0.4", "a=1,b=0", "3")),
+        *((parse_threshold, text) for text in ("0", "1", "best")),
+        *((parse_directions, text) for text in ("age=up", "age", "age=3", "age=0")),
+        *((parse_class_weights, text) for text in ("died", "died=0", "died=x")),
     ],
 )
 def test_a_text_that_cannot_be_read_says_what_it_must_be(read: Any, text: str) -> None:

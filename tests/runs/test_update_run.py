@@ -136,7 +136,7 @@ def test_a_frozen_node_goes_on_asking_what_it_asks(folder: Path) -> None:
     run = update_run(folder / "model.json", folder / "other.csv", target="outcome", prior_rows=0, frozen=[0])
     old, new = run.update.deployed, updated_tree(run)
     assert (new.feature[0], new.threshold[0]) == (old.feature[0], old.threshold[0])
-    with pytest.raises(ParameterError, match="no node of the deployed tree"):
+    with pytest.raises(ParameterError, match="not a node of the deployed tree"):
         update_run(folder / "model.json", folder / "other.csv", target="outcome", frozen=[99])
 
 

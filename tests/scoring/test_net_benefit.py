@@ -74,12 +74,16 @@ def test_the_expected_loss_is_the_mean_of_what_the_predicted_classes_cost() -> N
     st.integers(1, 9),
 )
 def test_no_threshold_of_a_fine_grid_costs_less(rows: list[tuple[int, bool, int]], missed: int) -> None:
-    said, truth, weight = (np.array(each) for each in zip(*rows, strict=True))
-    said, weight, losses = said / 10, weight.astype(float), np.array([[0.0, 1.0], [float(missed), 0.0]])
-    found = threshold_costs(said, truth, weight, losses, 1)
+    forecast, truth, weight = (np.array(each) for each in zip(*rows, strict=True))
+    forecast, weight, losses = (
+        forecast / 10,
+        weight.astype(float),
+        np.array([[0.0, 1.0], [float(missed), 0.0]]),
+    )
+    found = threshold_costs(forecast, truth, weight, losses, 1)
 
     def cost(threshold: float) -> float:
-        told = said >= threshold
+        told = forecast >= threshold
         return float((weight * np.where(truth & ~told, missed, ~truth & told)).sum() / weight.sum())
 
     best = cheapest_threshold(*found, losses, 1)

@@ -14,10 +14,10 @@ CLASSES = Target(classes=("no", "yes"))
 
 
 def test_one_prediction_lacks_the_difference_of_the_log_odds() -> None:
-    said = np.tile([0.75, 0.25], (8, 1))
+    forecast = np.tile([0.75, 0.25], (8, 1))
     truth = TrueValues(CLASSES, np.array([0, 1] * 4))
-    assert overall_shift(said, truth, 1) == pytest.approx(log(1) - log(0.25 / 0.75))
-    assert overall_shift(said, truth, 0) == pytest.approx(-overall_shift(said, truth, 1))
+    assert overall_shift(forecast, truth, 1) == pytest.approx(log(1) - log(0.25 / 0.75))
+    assert overall_shift(forecast, truth, 0) == pytest.approx(-overall_shift(forecast, truth, 1))
 
 
 def test_after_the_shift_as_much_is_predicted_as_came_true() -> None:
@@ -35,6 +35,6 @@ def test_numbers_lack_the_difference_of_the_means() -> None:
 
 
 def test_of_a_class_that_all_or_none_have_nothing_is_told() -> None:
-    said = np.tile([0.75, 0.25], (4, 1))
+    forecast = np.tile([0.75, 0.25], (4, 1))
     for values in (np.zeros(4, np.int32), np.ones(4, np.int32)):
-        assert isnan(overall_shift(said, TrueValues(CLASSES, values), 1))
+        assert isnan(overall_shift(forecast, TrueValues(CLASSES, values), 1))

@@ -26,7 +26,7 @@ def frontier_of_points(
     score_error: Sequence[float] | None = None,
     **consensus: Any,
 ) -> Frontier:
-    """The frontier of candidates with these instabilities and scores, each of 4 leaves if not said.
+    """The frontier of candidates with these instabilities and scores, each of 4 leaves by default.
 
     `consensus` has the columns that consensus trees alone have.
     """

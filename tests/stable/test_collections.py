@@ -8,13 +8,14 @@ from sklearn.tree import (
     ExtraTreeClassifier,
 )
 
-from holdfast.data.resampling import Units, draw_counts
+from holdfast.data.resampling import Units
 from holdfast.data.table import Table
 from holdfast.growth.collections import list_combinations, make_learner
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.stable.candidates import grow_collection, make_foreign_learner
 from holdfast.tree.tree import Tree
+from reference.resampling import draw_counts
 
 ONE = ({},)
 random = np.random.default_rng(3)

@@ -12,13 +12,14 @@ from sklearn.tree import (
 )
 
 from holdfast.adapters import as_tree
-from holdfast.data.resampling import Units, draw_counts
+from holdfast.data.resampling import Units
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.collections import list_combinations
 from holdfast.growth.grow import grow
 from holdfast.stable.candidates import make_foreign_learner
 from holdfast.tree.tree import Tree
+from reference.resampling import draw_counts
 
 ONE = ({},)
 random = np.random.default_rng(3)

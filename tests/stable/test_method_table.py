@@ -24,7 +24,9 @@ TARGETS = {"classes": (CLASSES, "gini"), "numbers": (NUMBERS, "squared_error")}
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_gives_reference_trees_and_candidates_that_each_have_a_score(name: str, target: str):
     table, criterion = TARGETS[target]
-    settings = StabilitySettings(GrowthRules(criterion, max_depth=3), method=name, n_estimators=7)
+    settings = StabilitySettings(
+        GrowthRules(criterion, max_depth=3), method=name, n_estimators=7, teacher="linear"
+    )
     rows = prepare_training_set(table, settings)
     trained = get_method(name).train(rows, settings, make_metric(None, table.schema.target))
     assert len(trained.references) == 7

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import r2_score, roc_auc_score
 
 from holdfast._random import Branch
-from holdfast.data.resampling import Units, draw_counts
+from holdfast.data.resampling import Units
 from holdfast.data.row_order import canonicalize_rows
 from holdfast.data.table import Table
 from holdfast.distance.distance import tree_distance
@@ -18,6 +18,7 @@ from holdfast.growth.rules import GrowthRules
 from holdfast.stable.settings import StabilitySettings
 from holdfast.stable.train import StableTrees, prepare_training_set, train
 from holdfast.tree.tree import Tree
+from reference.resampling import draw_counts
 
 N_ROWS = 120
 RULES = GrowthRules(max_depth=2)

@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score, make_scorer, r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from holdfast._random import Branch, derive_seed
-from holdfast.data.resampling import Units, draw_counts
+from holdfast.data.resampling import Units
 from holdfast.data.row_keys import group_copies
 from holdfast.data.row_order import canonicalize_rows
 from holdfast.data.table import Table
@@ -31,10 +31,11 @@ from holdfast.stable.candidates import (
     grow_collection,
     remove_division_effects,
 )
-from holdfast.stable.rows import RowMetadata, RowSplit, split_rows
+from holdfast.stable.rows import RowMetadata, split_rows
 from holdfast.stable.settings import StabilitySettings
 from holdfast.stable.train import StableTrees, train, train_on_split
 from holdfast.tree.tree import Tree
+from reference.resampling import draw_counts
 
 RULES = GrowthRules(max_depth=3)
 SQUARES = GrowthRules("squared_error", max_depth=3)
@@ -169,7 +170,7 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
     assert trained.frontier.score == pytest.approx(np.array(scores))
 
 
-# -- what a candidate may see -----------------------------------------------------------------------------
+# -- leaks -----------------------------------------------------------------------------------------------
 
 
 def with_other_targets(table: Table, rows: np.ndarray) -> Table:
@@ -196,18 +197,7 @@ def test_targets_of_validation_rows_change_no_bit_of_a_candidate(class_weight: A
             assert one != other
 
 
-def test_numbers_of_validation_rows_do_not_change_a_candidate():
-    table = Table.from_arrays(X, NUMBERS)
-    division = split_rows(table, StabilitySettings(method="bootstrap", validation=0.4, seed=1))
-    settings = replace(SMALL, rules=SQUARES, refit_leaves=False)
-    plain = train_on_split(table, division, settings)
-    turned = train_on_split(with_other_targets(table, division.validation[0]), division, settings)
-    for one, other in zip(plain.candidates.trees, turned.candidates.trees, strict=True):
-        assert one.threshold.tobytes() == other.threshold.tobytes()
-        assert one.value == pytest.approx(other.value, rel=1e-9)
-
-
-def test_values_of_all_rows_come_last_and_change_no_question():
+def test_refitted_leaf_values_change_no_split():
     table = Table.from_arrays(X, BINARY)
     division = split_rows(table, StabilitySettings(method="bootstrap", validation=0.4, seed=1))
     plain = train_on_split(table, division, SMALL)
@@ -259,7 +249,7 @@ def test_trees_weigh_the_rows_of_their_division():
 # -- what must not matter ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ["categories and gaps", "stages and groups", "repeated rows"])
 def test_the_order_of_the_rows_changes_no_bit(name: str):
     data, order = CASES[name]["data"], np.random.default_rng(5).permutation(80)
     marks = {mark: CASES[name][mark] for mark in ("stage", "groups") if mark in CASES[name]}
@@ -290,13 +280,13 @@ def test_a_weight_is_as_many_rows_to_the_bit(marked: bool):
     assert all_bits(weighted) == all_bits(repeated)
 
 
-@pytest.mark.parametrize("n_jobs", [2, 4])
-def test_the_number_of_jobs_changes_no_bit(n_jobs: int):
+def test_the_number_of_jobs_changes_no_bit():
     table = Table.from_arrays(mixed_frame(), THREE)
     settings = replace(SMALL, n_estimators=45, rules=GrowthRules(max_features=2))
-    assert all_bits(train(table, settings)) == all_bits(train(table, replace(settings, n_jobs=n_jobs)))
+    assert all_bits(train(table, settings)) == all_bits(train(table, replace(settings, n_jobs=2)))
 
 
+@pytest.mark.slow
 def test_processes_change_no_bit():
     try:
         joblib.Parallel(n_jobs=2, backend="loky")(joblib.delayed(abs)(number) for number in (1, 2))
@@ -308,25 +298,18 @@ def test_processes_change_no_bit():
     assert all_bits(train(table, SMALL, groups=GROUPS)) == all_bits(apart)
 
 
-def test_two_runs_give_the_same_bits_and_another_seed_others():
-    table = Table.from_arrays(X, BINARY)
-    one, again, other = (train(table, replace(SMALL, seed=seed)) for seed in (3, 3, 4))
-    assert all_bits(one) == all_bits(again)
-    assert all_bits(one) != all_bits(other)
-
-
 # -- few different rows -----------------------------------------------------------------------------------
 
 
 def tabulated(n_rows: int = 1000) -> tuple[np.ndarray, np.ndarray]:
-    """One yes-or-no question: of those who say yes 80 % are ill, of the others 20 %."""
+    """One binary column: 80 % of the rows with a 1 are ill, of the others 20 %."""
     x = np.arange(n_rows) % 2
     return x[:, np.newaxis].astype(float), (np.arange(n_rows) // 2 % 5 < np.where(x, 4, 1)).astype(int)
 
 
 @pytest.mark.parametrize("validation", ["auto", 0.3])
-def test_rows_held_out_are_like_those_learnt_from_even_if_few_are_different(validation: Any):
-    # Whatever is held out, four rows in five are as their kind. Any candidate that asks scores 0.8.
+def test_scores_are_right_where_few_rows_are_different(validation: Any):
+    # Four rows in five have the class of their kind: any candidate with a split scores 0.8.
     trained = train(
         Table.from_arrays(*tabulated()),
         StabilitySettings(method="bootstrap", n_estimators=15, scoring="accuracy", validation=validation),
@@ -335,7 +318,7 @@ def test_rows_held_out_are_like_those_learnt_from_even_if_few_are_different(vali
 
 
 def test_scores_of_tables_of_counts_are_honest():
-    # 2,000 rows of three yes-or-no questions: a tree that knows all the shares has an AUC of some 0.82.
+    # 2,000 rows of three binary columns: a tree with the true probabilities has an AUC of about 0.82.
     draw = np.random.default_rng(0)
     flags = draw.integers(0, 2, (2000, 3)).astype(float)
     share = 0.1 + 0.5 * flags[:, 0] + 0.3 * flags[:, 1]
@@ -350,7 +333,7 @@ def test_early_stages_hold_their_share_of_rows_even_if_the_rows_are_alike():
     y = np.concatenate([np.arange(60) % 2, np.arange(20) % 2])
     stage = np.concatenate([np.zeros(60, int), np.ones(10, int), np.full(10, 2)])
     trained = train(Table.from_arrays(rows, y), replace(SMALL, validation=0.3), stage=stage)
-    # Learnt on the first stage alone, where nothing tells rows apart, no reference tree can ask anything.
+    # All rows of the first stage are equal: no reference tree has a split.
     assert {tree.n_leaves for tree in trained.references.trees} == {1}
 
 
@@ -358,7 +341,7 @@ def test_early_stages_hold_their_share_of_rows_even_if_the_rows_are_alike():
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.randoms(use_true_random=False))
-def test_what_a_division_adds_is_taken_out(n_combinations: int, n_divisions: int, draw: Any):
+def test_the_effect_of_a_division_is_removed(n_combinations: int, n_divisions: int, draw: Any):
     place = np.arange(n_combinations * n_divisions)
     combination, division = place % n_combinations, place // n_combinations
     merit = np.array([draw.random() for _ in range(n_combinations)])
@@ -378,11 +361,6 @@ def test_without_division_effects_the_mean_and_the_order_inside_a_division_stay(
         inside = division == way
         if inside.any():
             assert np.ptp((adjusted - score)[inside]) < 1e-12
-
-
-def test_a_single_division_has_no_effect():
-    score = np.array([0.2, 0.9, 0.4])
-    assert remove_division_effects(score, np.array([0, 1, 0]), np.zeros(3, int)) == pytest.approx(score)
 
 
 # -- scores that are chance -------------------------------------------------------------------------------
@@ -422,8 +400,8 @@ def test_reliability_rests_on_the_candidates_whose_rows_could_be_halved():
     assert estimate_reliability(np.array([0.8, 0.6]), np.full((2, 2), np.nan), kind[:2], one_way[:2]) == 1.0
 
 
-@pytest.mark.parametrize("n_combinations", [1, 4, 5, 9, 14, 15, 20, 50])
-@pytest.mark.parametrize("n_ways", [1, 3, 9, 15])
+@pytest.mark.parametrize("n_combinations", [1, 4, 5, 14])
+@pytest.mark.parametrize("n_ways", [1, 3, 15])
 def test_every_combination_meets_every_division(n_combinations: int, n_ways: int):
     table = Table.from_arrays(X, BINARY)
     grid = {"max_depth": [1], "min_impurity_decrease": [number / 100 for number in range(n_combinations)]}
@@ -432,12 +410,6 @@ def test_every_combination_meets_every_division(n_combinations: int, n_ways: int
     grown = grow_collection(learner, rows, n_combinations * n_ways, units=Units.of(table))
     met = {*zip(grown.combination.tolist(), grown.division.tolist(), strict=True)}
     assert len(met) == n_combinations * n_ways
-
-
-def test_with_one_tree_a_combination_the_effects_are_the_means_of_the_divisions():
-    score, division = np.array([0.9, 0.8, 0.6, 0.7]), np.array([0, 0, 1, 1])
-    # The divisions have means of 0.85 and 0.65: one loses 0.1, the other gains it.
-    assert remove_division_effects(score, np.arange(4), division) == pytest.approx([0.8, 0.7, 0.7, 0.8])
 
 
 def test_the_error_of_a_guess_rests_on_all_folds_and_that_of_a_measured_score_on_one():
@@ -495,7 +467,7 @@ def test_what_is_all_chance_leaves_no_difference_not_even_of_rounding():
 
 def test_cross_fitted_scores_stay_inside_their_range():
     # Scores on hard and easy rows are adjusted, and an accuracy is a fraction all the same.
-    for seed in range(3):
+    for seed in range(2):
         noise = np.random.default_rng(seed).integers(0, 2, 24)
         for scoring in ("accuracy", "auc"):
             chosen = StabilitySettings(method="bootstrap", n_estimators=30, scoring=scoring, seed=seed)
@@ -514,7 +486,7 @@ def test_any_scorer_of_scikit_learn_will_do():
     assert train(table, replace(settings, scoring="f1_macro")).metric.title == "f1 macro"
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e150, 1e160, 1e300])
+@pytest.mark.parametrize("scale", [1e-300, 1e160, 1e300])
 @pytest.mark.parametrize("scoring", ["r2", "squared_error", "absolute_error"])
 def test_the_size_of_the_target_is_no_obstacle(scale: float, scoring: str):
     table = Table.from_arrays(X, NUMBERS * scale)
@@ -587,15 +559,6 @@ def test_the_depth_of_the_terms_is_the_deepest_the_grid_allows():
     assert train(table, replace(SMALL, label_weight=1.5)).distance_settings.label_weight == 1.5
 
 
-def test_leaves_keep_the_values_of_the_sample_if_asked():
-    table = Table.from_arrays(X, BINARY)
-    grown, settled = train(table, replace(SMALL, refit_leaves=False)), canonicalize_rows(table)[0]
-    again = [refit_leaf_values(tree, settled, RULES) for tree in grown.candidates.trees]
-    delivered = train(table, SMALL).candidates.trees
-    assert list(map(tree_bits, again)) == list(map(tree_bits, delivered))
-    assert list(map(tree_bits, grown.candidates.trees)) != list(map(tree_bits, delivered))
-
-
 # -- small and odd tables ---------------------------------------------------------------------------------
 
 
@@ -648,17 +611,6 @@ def test_bad_terms_are_refused_before_any_tree_is_grown(setting: dict[str, Any])
     (name,) = setting
     with pytest.raises(ParameterError, match=name):
         train(Table.from_arrays(X, BINARY), StabilitySettings(learner=never, **setting))
-
-
-def test_a_division_by_hand_can_be_given():
-    held_out = np.arange(80) % 4 == 0
-    division = RowSplit(early=np.arange(80) < 40, validation=(held_out,))
-    settings = replace(SMALL, refit_leaves=False)
-    table = Table.from_arrays(X, BINARY)
-    trained = train_on_split(table, division, settings)
-    early = division.early & ~held_out
-    assert root_weights(trained.references) == drawn_sizes(table, early, Branch.REFERENCE_TREES, 9)
-    assert root_weights(trained.candidates) == drawn_sizes(table, ~held_out, Branch.CANDIDATE_TREES, 9)
 
 
 def test_parts_of_one_class_are_named_where_an_auc_is_asked_for():

@@ -64,7 +64,7 @@ def test_a_lone_leaf_is_a_tree() -> None:
         ({"left": np.array([-1, 3, 5, -1, -1, -1, -1])}, "a child is node -1"),
         (
             {"feature": np.array([1, LEAF, 0, LEAF, LEAF, LEAF, LEAF], np.int32)},
-            "node 3 is nobody's child: the root leads to 5 nodes of 7",
+            "node 3 is not reachable: the root leads to 5 nodes of 7",
         ),
         ({"feature": np.array([1, 2, 0, LEAF, LEAF, LEAF, LEAF], np.int32)}, r"feature\[1\] is 2"),
         ({"sets": {}}, r"threshold\[0\] is 5.0: it must be NaN at .* a split on categories"),

@@ -78,10 +78,10 @@ def test_a_sound_tree_passes() -> None:
         ("feature", 2, 0, "feature ends after 9 nodes: 2 subtrees are missing"),
         ("feature", 4, -1, "feature has 9 nodes: the tree is complete after node 4"),
         ("feature", 0, -1, "feature has 9 nodes: the tree is complete after node 0"),
-        ("left", 0, 0, r"left\[0\] is 0, not 1: nodes stand in preorder"),
+        ("left", 0, 0, r"left\[0\] is 0, not 1: nodes are in preorder"),
         ("left", 4, 8, r"left\[4\] is 8, not 5"),
         ("left", 2, 3, r"left\[2\] is 3, not -1"),
-        ("right", 0, 0, r"right\[0\] is 0, not 4: nodes stand in preorder"),
+        ("right", 0, 0, r"right\[0\] is 0, not 4: nodes are in preorder"),
         ("right", 5, 8, r"right\[5\] is 8, not 7"),
         ("right", 1, 1_000_000, r"right\[1\] is 1000000, not 3"),
         ("right", 8, 0, r"right\[8\] is 0, not -1"),
@@ -196,9 +196,9 @@ def test_arrays_of_other_types_and_shapes_are_refused(name: str, array: object, 
         (Feature("a", "nominal", categories=("\ud800",)), "half of a surrogate pair"),
         (Feature("\ud800"), "half of a surrogate pair"),
         (Feature(3), r"features\[0\].name is 3: it must be text"),  # type: ignore[arg-type]
-        (Feature("late < 3", "question", categories=(True, False)), r"a question has \(False, True\)"),
-        (Feature("late < 3", "question", categories=(0, 1)), r"a question has \(False, True\)"),
-        (Feature("late < 3", "question", categories=(False, True)), "questions stand last"),
+        (Feature("late < 3", "question", categories=(True, False)), r"a custom feature has \(False, True\)"),
+        (Feature("late < 3", "question", categories=(0, 1)), r"a custom feature has \(False, True\)"),
+        (Feature("late < 3", "question", categories=(False, True)), "custom features come last"),
     ],
 )
 def test_a_feature_that_is_no_scale_is_refused(feature: Feature, message: str) -> None:
@@ -223,11 +223,11 @@ def test_a_target_that_is_no_scale_is_refused(target: Target, message: str) -> N
 def test_a_question_that_cannot_be_asked_is_refused() -> None:
     stranger = Feature("bmi ** 2 < 900", "question", categories=(False, True))
     with pytest.raises(
-        BrokenTreeError, match=r"schema.features\[1\] is no question: .*'bmi'.* is not a column"
+        BrokenTreeError, match=r"schema.features\[1\] is no custom feature: .*'bmi'.* is not a column"
     ):
         check_schema(Schema((AGE, stranger)))
     code = Feature("__import__('os').system('true')", "question", categories=(False, True))
-    with pytest.raises(BrokenTreeError, match=r"schema.features\[1\] is no question"):
+    with pytest.raises(BrokenTreeError, match=r"schema.features\[1\] is no custom feature"):
         check_schema(Schema((AGE, code)))
 
 

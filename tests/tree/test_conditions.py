@@ -55,7 +55,7 @@ def test_a_chain_of_800_questions_is_drawn_in_every_form() -> None:
     assert max(map(len, draw_tree(tree).splitlines())) <= 100
     assert tree.rules().count("THEN") == 801
     assert tree.rules().count("AND ") == sum(max(n - 1, 0) for n in range(1, 801)) + 799
-    assert len(node_columns(tree)["question"]) == 1601
+    assert len(node_columns(tree)["split"]) == 1601
     svg = tree.to_svg()
     assert svg.count('data-kind="leaf"') == 801
     assert "… and more" in svg

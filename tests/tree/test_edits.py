@@ -71,7 +71,7 @@ def test_another_question_keeps_the_children() -> None:
         (lambda: TREE.with_threshold(0, 90), ["'age' from 18 to 90"]),
         (lambda: TREE.with_threshold(0, 17), ["go to yes"]),
         (lambda: TREE.with_threshold(1, 50), ["'age' from 18 to 50"]),
-        (lambda: TREE.with_threshold(0, 25), ["node 1 below it asks 'age <= 30'"]),
+        (lambda: TREE.with_threshold(0, 25), ["node 1 below it has the split 'age <= 30'"]),
         (lambda: TREE.with_threshold(2, 25), ["Node 2 is a leaf"]),
         (lambda: TREE.with_threshold(7, 25), ["no node 7", "0 to 6"]),
         (lambda: TREE.with_threshold(-1, 25), ["no node -1"]),

@@ -35,7 +35,7 @@ def test_every_node_has_its_place_and_its_question():
     assert columns["parent"] == [-1, 0, 1, 1, 0]
     assert columns["left"] == [1, 2, -1, -1, -1]
     assert columns["right"] == [4, 3, -1, -1, -1]
-    assert columns["question"] == ["age <= 50", "age <= 30", None, None, None]
+    assert columns["split"] == ["age <= 50", "age <= 30", None, None, None]
     assert columns["condition"] == [None, "age <= 50", "age <= 30", "age > 30", "age > 50"]
     assert columns["missing_goes"] == ["right", "left", None, None, None]
 
@@ -46,9 +46,7 @@ def test_questions_and_conditions_name_every_category():
         split("ward", ward.categories[:30], leaf(1, 1.0, 0.0), leaf(1, 0.0, 1.0)), (ward,), SURVIVED
     )
     columns = node_columns(tree)
-    assert (
-        columns["question"][0] == columns["condition"][1] == f"ward in {{{', '.join(ward.categories[:30])}}}"
-    )
+    assert columns["split"][0] == columns["condition"][1] == f"ward in {{{', '.join(ward.categories[:30])}}}"
     assert columns["condition"][2] == f"ward in {{{', '.join(ward.categories[30:])}}}"
 
 
@@ -82,9 +80,7 @@ def test_a_regression_tree_has_means_and_no_probabilities():
 def test_shares_of_the_leaves_sum_to_one():
     columns = node_columns(FORTY_LEAVES)
     leaves = [
-        share
-        for share, question in zip(columns["fraction"], columns["question"], strict=True)
-        if not question
+        share for share, question in zip(columns["fraction"], columns["split"], strict=True) if not question
     ]
     assert len(leaves) == 40
     assert sum(leaves) == pytest.approx(1.0)

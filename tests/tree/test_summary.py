@@ -20,7 +20,7 @@ def test_residual_mean_deviance_and_misclassification_rate_of_a_stump() -> None:
     assert found.misclassification_rate == pytest.approx(1 / 7)
     assert found.features == ("x0",)
     assert str(found).splitlines() == [
-        "Features asked about: x0",
+        "Features used: x0",
         "Leaves: 2, depth: 1",
         "Residual mean deviance: 0.8997 = 4.499 / 5",
         "Misclassification rate: 0.1429 = 1 / 7",
@@ -71,7 +71,7 @@ def test_a_tree_without_weight_or_rows_has_a_summary() -> None:
     assert "Misclassification rate: 0 = 0 / 4, by weight" in str(weightless.summary())
     unseen = weightless.replace(count=np.zeros(tree.n_nodes))
     assert isnan(unseen.summary().misclassification_rate or 0.0)
-    assert "Misclassification rate: none, the tree has seen no rows" in str(unseen.summary())
+    assert "Misclassification rate: none, the tree has no rows" in str(unseen.summary())
     assert "Residual mean deviance: none" in str(unseen.summary())
     assert unseen.mean_path_length == 0.0
     for text in (str(unseen), unseen.rules(), unseen.to_svg()):

@@ -174,7 +174,7 @@ def test_a_lone_leaf_has_nothing_to_move_but_its_shares() -> None:
         ),
         (
             Schema(FEATURES[:4], SURVIVED),
-            r"question 'age > 60' is in the tree's schema and not in the new one",
+            r"custom feature 'age > 60' is in the tree's schema and not in the new one",
         ),
         (
             schema_with(Feature("sex")),

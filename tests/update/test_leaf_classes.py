@@ -1,4 +1,4 @@
-"""Leaves keep their class unless the rows speak clearly for another one."""
+"""Leaves keep their class unless the new rows clearly support another one."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def tree_of(*chances: float) -> Tree:
 
 
 def rows_of(*chances: float) -> DistillationTask:
-    """Ten rows in each of the three parts, of which the teacher says these chances."""
+    """Ten rows in each of the three parts, with these predictions of the teacher."""
     x = np.repeat([0.5, 1.5, 2.5], 10)
     table = Table(SCHEMA, (x,), (np.arange(30) % 2).astype(np.int32))
     second = np.repeat(chances, 10)
@@ -50,7 +50,7 @@ def test_the_cheapest_leaves_keep_their_class_as_far_as_the_budget_goes() -> Non
     assert classes(keep_leaf_classes(UPDATED, DEPLOYED, ROWS, 0.126)) == ["no", "no", "yes"]
 
 
-def test_a_leaf_that_keeps_its_class_says_one_half() -> None:
+def test_a_leaf_that_keeps_its_class_predicts_one_half() -> None:
     kept = keep_leaf_classes(UPDATED, DEPLOYED, ROWS, 1.0)
     assert kept.predict_proba([[0.5], [1.5], [2.5]])[:, 1].tolist() == pytest.approx([0.2, 0.5, 0.5])
 

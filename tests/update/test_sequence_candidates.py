@@ -1,4 +1,4 @@
-"""Which structures a stage may use, and what a sequence of them loses and moves."""
+"""Which structures a stage may use, and the losses and distances of a sequence of them."""
 
 import numpy as np
 import pytest
@@ -27,13 +27,13 @@ def made(
     )
 
 
-def test_a_stage_knows_structures_of_its_own_and_of_earlier_stages() -> None:
+def test_a_stage_may_use_structures_of_its_own_and_of_earlier_stages() -> None:
     found = made([[0.0] * 3] * 3, origin=[0, 1, 2])
     allowed = found.allowed(2, hindsight=False)
     assert allowed.tolist() == [[True, False, False], [True, True, False], [True, True, True]]
 
 
-def test_in_hindsight_every_stage_knows_all_structures_up_to_the_last_stage_there_is() -> None:
+def test_in_hindsight_every_stage_may_use_all_structures_up_to_the_last_stage() -> None:
     found = made([[0.0] * 3] * 3, origin=[0, 1, 2])
     assert found.allowed(1, hindsight=True).tolist() == [[True, True, False]] * 3
     assert found.allowed(2, hindsight=True).all()
@@ -54,7 +54,7 @@ def test_the_sequence_in_hindsight_may_be_better_and_one_decided_step_by_step_wo
     assert found.step_by_step(0.2) == [0, 1, 1]
 
 
-def test_the_curve_has_the_weight_that_is_asked_for_and_falls() -> None:
+def test_the_curve_has_the_requested_weight_and_falls() -> None:
     rng = np.random.default_rng(0)
     found = made(rng.random((5, 6)).tolist(), origin=[0] * 6)
     curve = found.curve(0.07, hindsight=False)
@@ -65,7 +65,7 @@ def test_the_curve_has_the_weight_that_is_asked_for_and_falls() -> None:
     assert [point.loss for point in curve] == sorted(point.loss for point in curve)
 
 
-def test_only_structures_that_ask_the_same_where_a_stage_has_no_rows_follow_each_other() -> None:
+def test_structures_follow_each_other_if_their_splits_agree_where_a_stage_has_no_rows() -> None:
     losses, regions = [[0.0, 0.1, 0.1], [0.9, 0.0, 0.5]], [[0, 0, 2], [0, 1, 0]]
     found = made(losses, origin=[0, 0, 0], regions=regions)
     assert found.allowed(1, hindsight=False).tolist() == [[True, True, False], [True, True, True]]

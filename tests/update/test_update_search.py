@@ -20,7 +20,7 @@ SETTINGS = StabilitySettings(teacher="linear", n_estimators=10, validation=None)
 
 
 def rows(seed: int, n_rows: int = 240, shift: float = 0.0, task: str = "classification") -> Table:
-    """Two columns that tell the outcome, and one that does not; `shift` moves what they tell."""
+    """Two columns that determine the outcome, and noise; `shift` moves a threshold."""
     import pandas as pd
 
     rng = np.random.default_rng(seed)
@@ -33,7 +33,7 @@ def rows(seed: int, n_rows: int = 240, shift: float = 0.0, task: str = "classifi
     return Table.from_frame(frame.assign(y=y), target="y", task=task)
 
 
-def search_of(
+def make_search(
     seed: int = 0, shift: float = 0.7, frozen: tuple[int, ...] = (), task: str = "classification"
 ) -> UpdateSearch:
     before, after = rows(seed, task=task), rows(seed + 100, shift=shift, task=task)
@@ -49,15 +49,15 @@ def search_of(
 def squared_error(search: UpdateSearch, tree: Tree) -> float:
     """The slow obvious way: of the second class, or of the number as a fraction of the range."""
     target = tree.schema.target
-    said = tree.value[tree.apply(search.task.table)][:, -1]
+    predicted = tree.value[tree.apply(search.task.table)][:, -1]
     if not target.is_classes:
-        said = (said - target.low) / (target.high - target.low)
-    return float(np.sum((search.task.predictions[:, -1] - said) ** 2))
+        predicted = (predicted - target.low) / (target.high - target.low)
+    return float(np.sum((search.task.predictions[:, -1] - predicted) ** 2))
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_the_loss_is_a_fraction_of_what_the_student_explains(task: str) -> None:
-    search = search_of(task=task)
+    search = make_search(task=task)
     answers = search.task.predictions[:, -1]
     student, mean = squared_error(search, search.student), float(((answers - answers.mean()) ** 2).sum())
     by_hand = (squared_error(search, search.refitted) - student) / (mean - student)
@@ -68,7 +68,7 @@ def test_the_loss_is_a_fraction_of_what_the_student_explains(task: str) -> None:
 @pytest.mark.parametrize("task", ["classification", "regression"])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_step_is_a_tree_that_fits_better_until_one_fits_well_enough(seed: int, task: str) -> None:
-    search = search_of(seed, task=task)
+    search = make_search(seed, task=task)
     steps = search.steps(0.02)
     losses = [search.loss(tree) for tree in steps]
     assert len(steps) > 1
@@ -81,7 +81,7 @@ def test_every_step_is_a_tree_that_fits_better_until_one_fits_well_enough(seed: 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_nearest_tree_is_no_farther_than_the_starts_and_fits(seed: int) -> None:
-    search = search_of(seed)
+    search = make_search(seed)
     starts = [search.steps(0.02)[-1], search.student]
     nearest = search.find_nearest(0.02, starts)
     assert nearest is not None
@@ -90,18 +90,19 @@ def test_the_nearest_tree_is_no_farther_than_the_starts_and_fits(seed: int) -> N
     assert search.loss(nearest) <= 0.02 + 1e-9
 
 
-def test_frozen_nodes_keep_their_questions_all_the_way() -> None:
-    free = search_of(shift=1.5)
-    frozen = search_of(shift=1.5, frozen=(0,))
+def test_frozen_nodes_keep_their_splits_at_every_step() -> None:
+    free = make_search(shift=1.5)
+    frozen = make_search(shift=1.5, frozen=(0,))
     assert any(not is_same_split(free.deployed, 0, tree, 0) for tree in free.steps(0.0))
-    for tree in frozen.steps(0.0):
+    steps = frozen.steps(0.0)
+    for tree in steps:
         assert is_same_split(frozen.deployed, 0, tree, 0)
-    nearest = frozen.find_nearest(10.0, frozen.steps(0.0))
+    nearest = frozen.find_nearest(10.0, steps)
     assert nearest is None or is_same_split(frozen.deployed, 0, nearest, 0)
 
 
 def test_paths_number_the_nodes_from_the_root() -> None:
-    tree = search_of().deployed
+    tree = make_search().deployed
     path = number_paths(tree)
     assert path[1] == 0
     for number, node in path.items():

@@ -14,7 +14,7 @@ from holdfast.data.schema import Target
 from holdfast.data.target import Task
 from holdfast.distance.distance import distance_matrix
 from holdfast.estimators.base import ClassifierBase
-from holdfast.evaluate.measures import joined_schema
+from holdfast.evaluate.measures import join_schemas
 from holdfast.tree.tree import Tree
 
 MOST_TREES = 500  # distances of all pairs are needed
@@ -126,7 +126,7 @@ def _nearest(trees: Sequence[Tree], other: Tree) -> int:
 
     Distances do not see where missing values go, so that of two trees at the same one the size tells more.
     """
-    schema = joined_schema(trees[0].schema, other.schema)
+    schema = join_schemas(trees[0].schema, other.schema)
     placed = [tree.with_schema(schema) for tree in trees]
     distances = _rounded(distance_matrix([other.with_schema(schema)], placed)[0])
     differences = np.array([abs(tree.n_leaves - other.n_leaves) for tree in trees])

@@ -1,4 +1,4 @@
-"""Other libraries' trees become ours: one file per library."""
+"""Convert trees of other libraries: one file per library."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,9 +12,8 @@ from holdfast.tree.tree import Tree
 
 __all__ = ["as_tree", "base_score", "forest_trees", "needs_integer_classes"]
 
-# From the library that a model's class comes from to our file on it, which has is_tree and read_tree,
-# is_forest and forest_trees, and perhaps base_score and INTEGER_CLASSES. A library is never imported to
-# recognise a model: who has a model has it.
+# Our file for each library that defines a model's class. It has is_tree and read_tree, is_forest and
+# forest_trees, and perhaps base_score and INTEGER_CLASSES. No library is imported to recognise a model.
 FILES = {
     "lightgbm": "holdfast.adapters.lightgbm",
     "pystreed": "holdfast.adapters.pystreed",
@@ -35,22 +34,32 @@ _FORESTS = (
 
 
 def as_tree(model: Any, schema: Schema | None = None, *, classes: Sequence[Any] | None = None) -> Tree:
-    """Convert a fitted tree of any supported library.
+    """Convert a fitted tree of scikit-learn, LightGBM, XGBoost or pystreed.
 
-    A boosted model holds a single tree if it was fitted with `n_estimators=1` on two classes or numbers; its
-    values are probabilities or predictions. Fit it with `learning_rate=1`, or all leaves stay close to the
-    mean.
+    A boosted model is read if it has one tree: fit it with `n_estimators=1` on numbers or two classes, and
+    with `learning_rate=1`, or all leaves stay close to the mean. Its values are probabilities or predictions.
 
-    A model that was fitted to the numbers 0, 1, ... of its classes, as pystreed needs it, has them
-    named by `classes`: classes, y = np.unique(labels, return_inverse=True). So has a member of a
-    scikit-learn forest.
+    Parameters
+    ----------
+    model : fitted model, Tree or fitted holdfast estimator
+    schema : Schema, optional
+        Schema of the tree. Default: the columns of the model with the ranges of its thresholds.
+    classes : sequence, optional
+        Names of the classes of a model that was fitted to class numbers, such as one of pystreed or a member
+        of a scikit-learn forest: classes, y = np.unique(labels, return_inverse=True).
 
     Returns
     -------
     Tree
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> as_tree(DecisionTreeClassifier().fit([[1.0], [2.0], [4.0]], ["no", "no", "yes"])).threshold[0]
+    np.float64(3.0000001192092896)
     """
     if schema is not None and not isinstance(schema, Schema):
-        raise TypeError(f"schema must be a Schema, such as table.schema, and is a {type(schema).__name__}.")
+        raise TypeError(f"schema must be a Schema, such as table.schema, got a {type(schema).__name__}.")
     own = model if isinstance(model, Tree) else getattr(model, "tree_", None)
     if isinstance(own, Tree):
         return own if schema is None else own.with_schema(schema)
@@ -62,13 +71,28 @@ def as_tree(model: Any, schema: Schema | None = None, *, classes: Sequence[Any] 
 
 
 def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
-    """The trees of an Ensemble, a scikit-learn forest or a boosted model, on one schema.
+    """Convert the trees of an ensemble, a scikit-learn forest or a boosted model, on one schema.
 
-    Those of a scikit-learn forest have its names and classes. Those of a boosted model are trees of numbers,
-    the raw scores that the library adds up: the sum of their predictions and of base_score(model) is its raw
-    prediction. (LightGBM's boosting="rf" then predicts from the sum divided by the number of trees.) With K
-    classes there are K trees a round, and the notes of each say which class it is for. The target of their
-    schema is that raw score.
+    The trees of a boosted model predict raw scores: their sum and `base_score(model)` are its raw prediction
+    (LightGBM's boosting="rf" divides the sum by the number of trees). With K classes there are K trees per
+    round, and a note of each tree names its class.
+
+    Parameters
+    ----------
+    forest : Ensemble, fitted holdfast estimator of one, or fitted model
+    schema : Schema, optional
+        Schema of the trees. Default: the columns of the model with the ranges of its thresholds.
+
+    Returns
+    -------
+    list of Tree
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> forest = RandomForestRegressor(n_estimators=3).fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 4.0])
+    >>> len(forest_trees(forest))
+    3
     """
     ensemble = getattr(forest, "ensemble_", forest)
     if isinstance(ensemble, Ensemble):
@@ -94,12 +118,18 @@ def base_score(model: Any) -> FloatArray:
 
     Parameters
     ----------
-    model : fitted model
+    model : fitted model of LightGBM or XGBoost
 
     Returns
     -------
     ndarray
         One number, or one per class. Zero for LightGBM, whose first trees contain it.
+
+    Examples
+    --------
+    >>> from xgboost import XGBRegressor  # doctest: +SKIP
+    >>> base_score(XGBRegressor().fit([[1.0], [2.0]], [1.0, 2.0]))  # doctest: +SKIP
+    array([1.5])
     """
     for file in _files(model):
         if hasattr(file, "base_score") and file.is_forest(model):

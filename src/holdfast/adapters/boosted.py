@@ -1,4 +1,4 @@
-"""What the adapters of boosted models share: values, weights and importances for nodes that have none."""
+"""Shared by the adapters: trees and models of other libraries, columns, classes, and figures of nodes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,7 @@ from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 
 def read_score_trees(model: ForeignModel, schema: Schema | None) -> list[Tree]:
-    """Convert the trees of a boosted model to trees of raw scores.
-
-    Their schema has the features of the one given. Its target is not theirs: a score is no class, and no
-    value of the target either.
-    """
+    """Convert the trees of a boosted model to trees of raw scores, on the features of the schema."""
     low, high = compute_span(model.values)
     features = model.features if schema is None else schema.features
     return build_trees(model, Schema(features, Target("raw score", low=low, high=high)))
@@ -86,9 +82,9 @@ def sum_subtrees(numbers: NDArray[Any], left: IntArray, right: IntArray) -> Floa
 
 
 def average_subtrees(value: FloatArray, weight: FloatArray, left: IntArray, right: IntArray) -> FloatArray:
-    """Average the leaves below each node by weight; plainly if they have none.
+    """Average the leaves below each node by weight; without weights if these are zero.
 
-    `value` has one row per node, and `weight` is that of whole nodes. Only the leaves of both are looked at.
+    `value` has one row per node; only its rows of leaves are used.
     """
     is_leaf = left == LEAF
     total = sum_subtrees(np.where(is_leaf[:, None], value * weight[:, None], 0.0), left, right)
@@ -100,15 +96,12 @@ def average_subtrees(value: FloatArray, weight: FloatArray, left: IntArray, righ
 
 
 def compute_impurity(gain: FloatArray, weight: FloatArray, left: IntArray, right: IntArray) -> FloatArray:
-    """Compute node impurities that are consistent with the gains of the splits.
-
-    So the importances of the tree are the fractions of its features in the gain.
-    """
+    """Compute node impurities from the gains of the splits, so that importances are fractions of the gain."""
     risk = sum_subtrees(np.maximum(gain, 0.0), left, right)
     return np.divide(risk, weight, out=np.zeros(len(risk)), where=weight > 0)
 
 
-# -- What every adapter needs --------------------------------------------------------------------------------
+# -- Trees and models of other libraries ---------------------------------------------------------------------
 
 _Node = TypeVar("_Node")
 
@@ -122,7 +115,7 @@ class CategorySet(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ForeignTree:
-    """A tree of another library: features are the model's columns, category sets are labels."""
+    """A tree of another library: its features are columns of the model, its category sets are labels."""
 
     nodes: Nodes
     chosen: Mapping[int, CategorySet] = field(default_factory=dict)
@@ -151,7 +144,7 @@ def build_trees(model: ForeignModel, schema: Schema | None) -> list[Tree]:
         schema = Schema(
             model.features, Target(classes=model.labels) if model.labels else Target(low=low, high=high)
         )
-    moved = [_moved(member, model, schema) for member in model.members]
+    moved = [_put_on_schema(member, model, schema) for member in model.members]
     if len(schema.target.classes) == 2 and schema.target.positive is None:  # one for all trees
         rows = np.sum([nodes.value[0] * nodes.count[0] for nodes in moved], axis=0)
         schema = replace(schema, target=schema.target.with_rarer_positive(rows.tolist()))
@@ -187,7 +180,7 @@ def round_down_to_float64(threshold: FloatArray) -> FloatArray:
     middle = below.astype(np.float64) / 2 + np.nextafter(below, np.float32(np.inf)).astype(np.float64) / 2
     is_even = below.view(np.int32) % 2 == 0
     largest = np.where(is_even, middle, np.nextafter(middle, -np.inf))
-    # No float32 lies above: the question is whether the value is known. NaN stays, and is refused.
+    # No float32 lies above: the split tests whether the value is known. NaN stays, and is refused.
     return np.where(below >= np.finfo(np.float32).max, KNOWN, largest)
 
 
@@ -255,40 +248,40 @@ def compute_span(numbers: FloatArray) -> tuple[float, float]:
 # -- on a schema ------------------------------------------------------------------------------------------
 
 
-def _moved(member: ForeignTree, model: ForeignModel, schema: Schema) -> Nodes:
+def _put_on_schema(member: ForeignTree, model: ForeignModel, schema: Schema) -> Nodes:
     """Renumber features, categories and classes by the schema."""
     nodes = member.nodes
-    asked = np.unique(nodes.feature[nodes.feature != LEAF])
+    used = np.unique(nodes.feature[nodes.feature != LEAF])
     names = [feature.name for feature in model.features]
-    _check_columns([model.features[index] for index in asked], schema)
+    _check_columns([model.features[index] for index in used], schema)
     _check_labels(model.labels, schema.target)
     position = {feature.name: index for index, feature in enumerate(schema.columns)}
-    moved = np.array([*(position.get(name, LEAF) for name in names), LEAF], np.int32)
-    feature = moved[nodes.feature]  # LEAF is -1, and so is the last of `moved`
+    places = np.array([*(position.get(name, LEAF) for name in names), LEAF], np.int32)
+    feature = places[nodes.feature]  # LEAF is -1, and so is the last of `places`
     value, outcome = nodes.value, None
     if model.labels:
-        places = np.array([schema.target.classes.index(label) for label in model.labels])
+        columns = np.array([schema.target.classes.index(label) for label in model.labels])
         value = np.zeros((len(feature), len(schema.target.classes)))
-        value[:, places] = nodes.value
-        # Of tied classes other libraries predict the first, unless their adapter says otherwise.
-        outcome = places[nodes.value.argmax(axis=1) if nodes.outcome is None else nodes.outcome]
+        value[:, columns] = nodes.value
+        # Of tied classes other libraries predict the first, unless their adapter has set another.
+        outcome = columns[nodes.value.argmax(axis=1) if nodes.outcome is None else nodes.outcome]
     return replace(
         nodes,
         feature=feature,
         value=value,
         outcome=outcome,
-        threshold=_between(nodes.threshold, feature, schema),
-        sets=_sets(member, feature, model.features, schema),
+        threshold=_round_ordered(nodes.threshold, feature, schema),
+        sets=_list_sets(member, feature, model.features, schema),
     )
 
 
-def _between(threshold: FloatArray, feature: IntArray, schema: Schema) -> FloatArray:
+def _round_ordered(threshold: FloatArray, feature: IntArray, schema: Schema) -> FloatArray:
     """Place thresholds on ordered features half-way between two categories."""
     is_ordered = np.array([*(each.kind == "ordered" for each in schema.features), False])[feature]
     return np.where(is_ordered & (threshold < KNOWN), np.floor(threshold) + 0.5, threshold)
 
 
-def _sets(
+def _list_sets(
     member: ForeignTree, feature: IntArray, known: Sequence[Feature], schema: Schema
 ) -> dict[int, BoolArray]:
     """Return a flag per category for each split of a nominal feature."""
@@ -307,16 +300,16 @@ def _sets(
     return sets
 
 
-def _check_columns(asked: Sequence[Feature], schema: Schema) -> None:
+def _check_columns(used: Sequence[Feature], schema: Schema) -> None:
     """Raise a SchemaMismatch if the schema lacks columns of the model or orders them otherwise."""
     features = {feature.name: feature for feature in schema.columns}
-    lost = [feature.name for feature in asked if feature.name not in features]
+    lost = [feature.name for feature in used if feature.name not in features]
     if lost:
         raise SchemaMismatch(
-            f"The model asks about the columns {quoted(lost)}, and the columns of the schema are "
+            f"The model uses the columns {quoted(lost)}, and the columns of the schema are "
             f"{quoted(features)}. Fit the model on data with the column names of the schema."
         )
-    for theirs in asked:
+    for theirs in used:
         ours = features[theirs.name]
         if theirs.kind == "ordered" and theirs.categories != ours.categories:
             raise SchemaMismatch(
@@ -340,8 +333,8 @@ def _check_kinds(theirs: Feature, ours: Feature, *, is_set: bool) -> None:
         )
     if is_set and theirs.categories and not set(theirs.categories) & set(ours.categories):
         raise SchemaMismatch(
-            f"The model knows the categories {quoted(theirs.categories)} of column {ours.name!r}, and the "
-            f"schema has others only: {quoted(ours.categories)}. Code the column in both in the same way."
+            f"The model has the categories {quoted(theirs.categories)} of column {ours.name!r}, and the "
+            f"schema has none of them: {quoted(ours.categories)}. Code the column in both in the same way."
         )
 
 

@@ -1,7 +1,7 @@
-"""LightGBM's trees become ours.
+"""Convert trees of LightGBM.
 
-A row goes left in both if its value is at most the threshold or its category is in the set. What differs is
-where LightGBM sends a missing value: that depends on the type of missingness that it gave the split.
+As here, a row goes left if its value is at most the threshold or its category is in the set. The side of a
+missing value depends on the type of missingness that LightGBM gave the split.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +47,7 @@ _NUMBERS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 
 
 def is_tree(model: Any) -> bool:
-    """Return True for a LightGBM model, whatever its number of trees."""
+    """Return True for a LightGBM model with any number of trees."""
     return is_kind(model, "Booster", "LGBMModel")
 
 
@@ -140,7 +140,7 @@ def _columns(model: Any, dump: Mapping[str, Any], schema: Schema | None) -> _Col
     """Read the columns with the ranges and categories that LightGBM stores."""
     known = dump["feature_names"]
     is_unnamed = known == [f"Column_{index}" for index in range(len(known))]
-    names = read_column_names(None if is_unnamed else _with_spaces(known, schema), len(known), schema)
+    names = read_column_names(None if is_unnamed else _restore_spaces(known, schema), len(known), schema)
     infos = [dump["feature_infos"].get(name, {}) for name in known]  # a constant column has none
     booster = _booster(model)
     nominals = _nominal_columns(booster.params, infos)
@@ -163,7 +163,7 @@ def _feature(
     return Feature(name, "numeric", float(info.get("min_value", 0.0)), float(info.get("max_value", 0.0)))
 
 
-def _with_spaces(names: Sequence[str], schema: Schema | None) -> list[str]:
+def _restore_spaces(names: Sequence[str], schema: Schema | None) -> list[str]:
     """Restore the spaces of names, which LightGBM replaces by underscores."""
     known = schema.names if schema else ()
     spaced = {name.replace(" ", "_"): name for name in known}
@@ -186,8 +186,8 @@ def _labels_of_codes(
 ) -> dict[int, tuple[Label, ...]]:
     """Read labels of columns that were categorical in pandas, in the order of their codes.
 
-    LightGBM keeps them for unordered and ordered columns alike, and not whose they are. It splits only the
-    unordered ones into sets: which others are ordered the schema must say.
+    LightGBM keeps the labels of unordered and ordered columns, without the columns' names. It splits only
+    unordered columns into sets; the schema identifies the ordered ones.
     """
     columns = list(nominals) if lists else []
     if schema is not None and len(lists) > len(columns):
@@ -200,7 +200,7 @@ def _labels_of_codes(
         raise SchemaMismatch(
             f"The model was fitted on a frame with {len(lists)} categorical columns, and splits "
             f"{len(nominals)} columns into sets of categories: {quoted(names[index] for index in nominals)}. "
-            "Which ones were categorical it does not say: give the schema of a table with the same ordered "
+            "It does not store which ones were categorical: give the schema of a table with the same ordered "
             "columns, or fit the model on a frame whose nominal columns all are unordered categoricals."
         )
     return {column: tuple(map(to_label, labels)) for column, labels in zip(columns, lists, strict=True)}
@@ -212,13 +212,21 @@ def _labels_of_codes(
 def _member(
     root: Mapping[str, Any], columns: _Columns, of_scores: Callable[[FloatArray], FloatArray], *notes: str
 ) -> ForeignTree:
-    entries, left, right = walk_nodes(root, _children)
-    _check_constant(entries)
+    entries, left, right = walk_nodes(
+        root, lambda entry: (entry["left_child"], entry["right_child"]) if "left_child" in entry else None
+    )
+    if any(entry.get("leaf_features") for entry in entries):
+        raise DataError(
+            "The leaves of the model hold linear functions of the columns, and a leaf here holds one value: "
+            "fit it with linear_tree=False."
+        )
     count = sum_subtrees(_numbers(entries, "leaf_count"), left, right)
     is_set = [entry.get("decision_type") == "==" for entry in entries]
     nodes = Nodes(
         feature=np.array([entry.get("split_feature", LEAF) for entry in entries], np.int32),
-        threshold=np.array([_threshold(entry) for entry in entries]),
+        threshold=np.array(
+            [float(entry["threshold"]) if entry.get("decision_type") == "<=" else nan for entry in entries]
+        ),
         left=left,
         right=right,
         missing_left=np.array([_missing_left(entry, columns) for entry in entries]),
@@ -227,21 +235,13 @@ def _member(
         weight=count,
         impurity=compute_impurity(_numbers(entries, "split_gain"), count, left, right),
     )
-    chosen = {place: _chosen(entries[place], columns) for place in np.flatnonzero(is_set).tolist()}
+    chosen = {place: _read_set(entries[place], columns) for place in np.flatnonzero(is_set).tolist()}
     return ForeignTree(nodes, chosen, notes)
-
-
-def _children(entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
-    return (entry["left_child"], entry["right_child"]) if "left_child" in entry else None
 
 
 def _numbers(entries: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
     """Return the numbers of this name, 0 where an entry has none."""
     return np.array([entry.get(name, 0.0) for entry in entries], np.float64)
-
-
-def _threshold(entry: Mapping[str, Any]) -> float:
-    return float(entry["threshold"]) if entry.get("decision_type") == "<=" else nan
 
 
 def _missing_left(entry: Mapping[str, Any], columns: _Columns) -> bool:
@@ -261,16 +261,7 @@ def _missing_left(entry: Mapping[str, Any], columns: _Columns) -> bool:
     return bool(entry["default_left"])
 
 
-def _chosen(entry: Mapping[str, Any], columns: _Columns) -> CategorySet:
+def _read_set(entry: Mapping[str, Any], columns: _Columns) -> CategorySet:
     codes = map(int, entry["threshold"].split("||"))
     labels = columns.labels.get(entry["split_feature"])
     return CategorySet(frozenset(codes if labels is None else (labels[code] for code in codes)))
-
-
-def _check_constant(entries: Sequence[Mapping[str, Any]]) -> None:
-    """Raise a DataError if leaves hold linear models."""
-    if any(entry.get("leaf_features") for entry in entries):
-        raise DataError(
-            "The leaves of the model hold linear functions of the columns, and a leaf here holds one value: "
-            "fit it with linear_tree=False."
-        )

@@ -1,8 +1,8 @@
-"""The optimal trees of pystreed become ours.
+"""Convert optimal trees of pystreed.
 
-pystreed first turns every column into columns of zeros and ones: it compares a number with a few thresholds,
-and a category with a few sets. Its node asks for one of those, and a row for which it is 1 goes right. We ask
-what the 1 stands for, of the column itself, and a row for which that is true goes left.
+pystreed first turns every column into binary columns: it compares a number with a few thresholds, and a
+category with a few sets. A node splits on one of them, and rows with a 1 go right. Here the split is on the
+column itself, and these rows go left.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,19 +36,19 @@ _REGRESSIONS = ("regression", "cost-complex-regression")
 
 
 def is_tree(model: Any) -> bool:
-    """True if the model is one of pystreed, fitted or not, whatever its leaves hold."""
+    """Return True for a pystreed model with any kind of leaves, fitted or not."""
     return is_kind(model, "BaseSTreeDSolver")
 
 
 def is_forest(model: Any) -> bool:
-    """False: each model of pystreed is one tree."""
+    """Return False: each model of pystreed is one tree."""
     return False
 
 
 def read_tree(model: Any, schema: Schema | None = None, classes: tuple[Any, ...] | None = None) -> Tree:
-    """The tree of a fitted STreeDClassifier or STreeDRegressor, which predicts as the model does.
+    """Convert a fitted STreeDClassifier or STreeDRegressor to a tree with the same predictions.
 
-    pystreed takes no missing values: they go to the side of the more rows, and at a set of categories right.
+    pystreed takes no missing values: they go to the side with more rows, and right at category splits.
     """
     from sklearn.utils.validation import check_is_fitted
 
@@ -64,7 +64,7 @@ def read_tree(model: Any, schema: Schema | None = None, classes: tuple[Any, ...]
 
 
 def _check_leaves(model: Any) -> None:
-    """Nothing, or a DataError if the leaves hold anything but a class or a number."""
+    """Raise a DataError if the leaves hold anything but a class or a number."""
     is_plain = is_kind(model, "STreeDClassifier") or (
         is_kind(model, "STreeDRegressor") and model.optimization_task in _REGRESSIONS
     )
@@ -76,7 +76,7 @@ def _check_leaves(model: Any) -> None:
 
 
 def _numbers_of_classes(model: Any) -> tuple[Label, ...]:
-    """The classes as pystreed predicts them; a DataError if it did not take them as they were given."""
+    """Read the classes as pystreed predicts them; a DataError if it has changed them."""
     numbers = read_labels(model.classes_)
     if strange := [number for number in numbers if int(number) != number]:
         raise DataError(
@@ -87,20 +87,20 @@ def _numbers_of_classes(model: Any) -> tuple[Label, ...]:
     return numbers
 
 
-# -- what the zeros and ones stand for --------------------------------------------------------------------
+# -- binary columns --------------------------------------------------------------------
 
 
 class _Binary(NamedTuple):
-    """What a column of zeros and ones says of one of the model's columns; it is 1 where that is true."""
+    """The condition on one of the model's columns for which a binary column is 1."""
 
     column: Any  # its name in a frame, or its position in an array
     threshold: float = nan  # the value is at most this, or above it in a flag
     labels: frozenset[Label] | None = None  # the category is one of these
-    is_flag: bool = False  # the column itself holds nothing but zeros and ones
+    is_flag: bool = False  # the column itself is binary
 
 
 def _binary_columns(binarizer: Any) -> list[_Binary]:
-    """What pystreed made of the columns, in the order of its own columns."""
+    """List the binary columns in the order of pystreed."""
     binary = list(_all_binary_columns(binarizer))
     limiter = binarizer.binary_feature_limiter
     if limiter is None:
@@ -128,7 +128,7 @@ def _all_binary_columns(binarizer: Any) -> Iterator[_Binary]:
 
 
 def _names_of_binary(binarizer: Any) -> list[str]:
-    """The names that pystreed gives its columns of zeros and ones."""
+    """List the names of the binary columns."""
     names = [str(column) for column in binarizer.binary_columns]
     for part in (binarizer.categorical_binarizer, binarizer.continuous_binarizer):
         if part is not None:
@@ -137,37 +137,34 @@ def _names_of_binary(binarizer: Any) -> list[str]:
 
 
 def _labels(group: Any) -> list[Label]:
-    """The categories of a group, which is one of them or a list; what is missing is no category."""
+    """List the categories of a group, which is one of them or a list; missing values are left out."""
     members = group if isinstance(group, list) else [group]
     return [to_label(member) for member in members if member is not None and member == member]
 
 
 def _features(binarizer: Any, schema: Schema | None) -> tuple[list[Any], tuple[Feature, ...]]:
-    """The columns as pystreed knows them, by name or by position, and the features that they make.
-
-    Columns of a frame stand in its own order: those of zeros and ones, the categorical ones, the others.
-    """
+    """List the columns by name or position, in the order of pystreed, and their features."""
     columns = [*binarizer.binary_columns, *binarizer.categorical_columns, *binarizer.continuous_columns]
     columns = list(dict.fromkeys(columns))
     is_array = all(isinstance(column, int | np.integer) for column in columns)
     if is_array:
         columns = sorted(columns)
     names = read_column_names(None if is_array else columns, len(columns), schema)
-    said = list(_all_binary_columns(binarizer))
+    binary = list(_all_binary_columns(binarizer))
     return columns, tuple(
-        _feature(name, [each for each in said if each.column == column])
+        _feature(name, [each for each in binary if each.column == column])
         for name, column in zip(names, columns, strict=True)
     )
 
 
-def _feature(name: str, said: Sequence[_Binary]) -> Feature:
-    """The feature that reaches over all thresholds, or has all categories, that the model looked at."""
-    labels = [label for each in said if each.labels is not None for label in each.labels]
+def _feature(name: str, conditions: Sequence[_Binary]) -> Feature:
+    """Make the feature with the range of all thresholds, or all categories, of the model."""
+    labels = [label for each in conditions if each.labels is not None for label in each.labels]
     if labels:
         return make_nominal(name, labels)
-    if any(each.is_flag for each in said):
+    if any(each.is_flag for each in conditions):
         return Feature(name, "numeric", 0.0, 1.0)
-    return Feature(name, "numeric", *compute_span(np.array([each.threshold for each in said])))
+    return Feature(name, "numeric", *compute_span(np.array([each.threshold for each in conditions])))
 
 
 # -- its nodes --------------------------------------------------------------------------------------------
@@ -177,20 +174,20 @@ def _member(
     model: Any, binary: Sequence[_Binary], columns: list[Any], labels: tuple[Label, ...]
 ) -> ForeignTree:
     entries, left, right = walk_nodes(model.tree_, lambda entry: _children(entry, binary))
-    asked = [None if entry.is_leaf_node() else binary[entry.feature] for entry in entries]
+    splits = [None if entry.is_leaf_node() else binary[entry.feature] for entry in entries]
     rows = _rows_at(model.train_X_, entries, binary)
     value, impurity = _class_values(model, rows) if labels else _number_values(model, rows)
     outcome, notes = _predict_in_leaves(entries, value, labels)
     count = np.array([len(each) for each in rows], np.float64)
     chosen = {
         place: CategorySet(each.labels)
-        for place, each in enumerate(asked)
+        for place, each in enumerate(splits)
         if each and each.labels is not None
     }
     is_set = np.isin(np.arange(len(entries)), list(chosen))
     nodes = Nodes(
-        feature=np.array([columns.index(each.column) if each else LEAF for each in asked], np.int32),
-        threshold=np.array([each.threshold if each else nan for each in asked]),
+        feature=np.array([columns.index(each.column) if each else LEAF for each in splits], np.int32),
+        threshold=np.array([each.threshold if each else nan for each in splits]),
         left=left,
         right=right,
         missing_left=~is_set & (count[left] >= count[right]),
@@ -204,16 +201,16 @@ def _member(
 
 
 def _children(entry: Any, binary: Sequence[_Binary]) -> tuple[Any, Any] | None:
-    """The child for "yes" to our question, and the other one."""
+    """Return the left and the right child."""
     if entry.is_leaf_node():
         return None
-    if binary[entry.feature].is_flag:  # we ask whether it is at most 1/2
+    if binary[entry.feature].is_flag:  # values of at most 1/2 go left
         return entry.left_child, entry.right_child
     return entry.right_child, entry.left_child
 
 
 def _rows_at(X: NDArray[Any], entries: Sequence[Any], binary: Sequence[_Binary]) -> list[NDArray[np.intp]]:
-    """The training rows that reach each node; children come in pairs in the order of their parents."""
+    """List the training rows that reach each node; children follow in pairs in the order of their parents."""
     rows = [np.arange(len(X))]
     for place, entry in enumerate(entries):
         if entry.is_branching_node():
@@ -224,14 +221,14 @@ def _rows_at(X: NDArray[Any], entries: Sequence[Any], binary: Sequence[_Binary])
 
 
 def _class_values(model: Any, rows: Sequence[NDArray[np.intp]]) -> tuple[FloatArray, FloatArray]:
-    """The fractions of the classes among the rows of each node, and their gini impurity."""
+    """Compute class fractions and gini impurities of the nodes."""
     is_class = np.asarray(model.train_y_)[:, None] == np.asarray(model.classes_)[None, :]
     fractions = np.array([is_class[each].mean(axis=0) for each in rows])
     return fractions, 1.0 - (fractions**2).sum(axis=1)
 
 
 def _number_values(model: Any, rows: Sequence[NDArray[np.intp]]) -> tuple[FloatArray, FloatArray]:
-    """The mean and the variance of the target in the rows of each node."""
+    """Compute mean and variance of the target at the nodes."""
     numbers = [np.asarray(model.train_y_, np.float64)[each] for each in rows]
     return np.array([[each.mean()] for each in numbers]), np.array([each.var() for each in numbers])
 
@@ -239,9 +236,9 @@ def _number_values(model: Any, rows: Sequence[NDArray[np.intp]]) -> tuple[FloatA
 def _predict_in_leaves(
     entries: Sequence[Any], value: FloatArray, labels: tuple[Label, ...]
 ) -> tuple[IntArray, tuple[str, ...]]:
-    """What every node predicts, leaves as the model; a note if most of their rows are of other classes.
+    """List the outcomes of the nodes, and a note if rows of leaves are mostly of other classes.
 
-    The values of leaves become what they predict, if those are numbers or a rarer class.
+    The values of leaves are set to their predictions where these are numbers or a rarer class.
     """
     n_others = 0
     outcome = value.argmax(axis=1).astype(np.int32)

@@ -1,8 +1,7 @@
-"""scikit-learn's trees become ours.
+"""Convert trees of scikit-learn.
 
-scikit-learn rounds every value to float32 and then asks whether it is at most the threshold; we ask the value
-itself. This changes nothing: the values that round to at most a threshold are those up to a certain float64,
-and that is the threshold of our tree.
+scikit-learn rounds every value to float32 before it compares it with the threshold, and holdfast does not.
+The values that round to at most a threshold are those up to a certain float64, which is the threshold here.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""XGBoost's trees become ours.
+"""Convert trees of XGBoost.
 
-XGBoost rounds every value to float32 and asks whether it is below the threshold; we ask whether the value
-itself is at most ours, which is the largest float64 that XGBoost sends left. Of the categories it names those
-that go right. It computes in single precision, and so do we, to be on the same side of a half.
+XGBoost rounds every value to float32 and sends it left if it is below the threshold. The threshold here is
+the largest float64 that XGBoost sends left. It lists the categories that go right. Values are computed in
+single precision, as XGBoost does.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _IDENTITY = (
 
 
 def is_tree(model: Any) -> bool:
-    """Return True for an XGBoost model, whatever its number of trees."""
+    """Return True for an XGBoost model with any number of trees."""
     return is_kind(model, "Booster", "XGBModel")
 
 
@@ -125,14 +125,14 @@ def _learner(model: Any) -> dict[str, Any]:
         # After early stopping the models predict with the best rounds, and a Booster with all.
         if booster.attr("best_iteration") is not None:
             booster = booster[: int(booster.attr("best_iteration")) + 1]
-    if not _rounds(booster):
+    if not _count_rounds(booster):
         raise DataError(f"The {type(model).__name__} holds no tree: train it for one round or more.")
     learner: dict[str, Any] = json.loads(bytes(booster.save_raw("json")))["learner"]
     _check_readable(type(model).__name__, learner)
     return learner
 
 
-def _rounds(booster: Any) -> int:
+def _count_rounds(booster: Any) -> int:
     try:
         return int(booster.num_boosted_rounds())
     except ValueError:  # with which XGBoost answers for a Booster that never saw data
@@ -142,7 +142,7 @@ def _rounds(booster: Any) -> int:
 def _check_readable(kind: str, learner: Mapping[str, Any]) -> None:
     name = learner["gradient_booster"]["name"]
     if name != "gbtree":
-        reason = "has no trees" if name == "gblinear" else "weighs its trees anew in every round"
+        reason = "has no trees" if name == "gblinear" else "changes the weights of its trees in every round"
         raise DataError(f"The {kind} was fitted with booster={name!r}, which {reason}: use booster='gbtree'.")
     n_targets = int(learner["learner_model_param"]["num_target"])
     if n_targets > 1:
@@ -228,20 +228,20 @@ def _member(
     of_scores: Callable[[Floats32], FloatArray],
     *notes: str,
 ) -> ForeignTree:
-    # Pruned nodes stay in the document: only the root tells which ones are left.
+    # Pruned nodes stay in the document: only those below the root are in use.
     places, left, right = walk_nodes(0, lambda place: _children(document, place))
     is_leaf = left == LEAF
     conditions = np.array(document["split_conditions"], np.float32)[places]
-    weight = sum_subtrees(np.where(is_leaf, _taken(document, "sum_hessian", places), 0.0), left, right)
-    gain = np.where(is_leaf, 0.0, _taken(document, "loss_changes", places))
-    chosen = _chosen(document, places, columns)
+    weight = sum_subtrees(np.where(is_leaf, _pick(document, "sum_hessian", places), 0.0), left, right)
+    gain = np.where(is_leaf, 0.0, _pick(document, "loss_changes", places))
+    chosen = _read_sets(document, places, columns)
     is_set = np.isin(np.arange(len(places)), list(chosen))
     nodes = Nodes(
-        feature=np.where(is_leaf, LEAF, _taken(document, "split_indices", places)).astype(np.int32),
+        feature=np.where(is_leaf, LEAF, _pick(document, "split_indices", places)).astype(np.int32),
         threshold=np.where(is_leaf | is_set, nan, _thresholds(conditions)),
         left=left,
         right=right,
-        missing_left=_taken(document, "default_left", places).astype(np.bool_),
+        missing_left=_pick(document, "default_left", places).astype(np.bool_),
         value=average_subtrees(of_scores(np.where(is_leaf, conditions, np.float32(0))), weight, left, right),
         count=weight,
         weight=weight,
@@ -255,7 +255,7 @@ def _children(document: Mapping[str, Any], place: int) -> tuple[int, int] | None
     return None if left == LEAF else (left, right)
 
 
-def _taken(document: Mapping[str, Any], name: str, places: Sequence[int]) -> FloatArray:
+def _pick(document: Mapping[str, Any], name: str, places: Sequence[int]) -> FloatArray:
     return np.array(document[name], np.float64)[places]
 
 
@@ -265,7 +265,7 @@ def _thresholds(conditions: Floats32) -> FloatArray:
     return np.maximum(round_down_to_float64(below), -KNOWN)
 
 
-def _chosen(
+def _read_sets(
     document: Mapping[str, Any], places: Sequence[int], columns: ColumnLabels
 ) -> dict[int, CategorySet]:
     """Return the categories that go right, by split."""
@@ -286,7 +286,7 @@ def _chosen(
     return chosen
 
 
-# -- What an XGBoost model says about its columns ------------------------------------------------------------
+# -- Columns -------------------------------------------------------------------------------------------------
 
 
 class ColumnLabels(NamedTuple):
@@ -354,6 +354,6 @@ def _other_text(name: str, text: bytes, ends: Sequence[int], ours: Feature | Non
 def _is_cut_from(text: bytes, labels: Sequence[str]) -> bool:
     """True if the text is the beginning of the labels, and too short for the last of them at most.
 
-    If two were cut off, nothing would tell which of them comes first.
+    If two were cut off, their order would be unknown.
     """
     return "".join(labels).encode().startswith(text) and len("".join(labels[:-1]).encode()) <= len(text)

@@ -1,251 +1,312 @@
 """`holdfast compare`: single trees and ensembles on the same folds of a data file."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from rich.console import Console
-from rich.table import Table as Grid
-from rich.text import Text
+import click
 
 from holdfast._text import duration_text, pluralize, printable, quoted
 from holdfast._version import __version__
-from holdfast.cli.continued import continued
-from holdfast.cli.options import CompareSettings
-from holdfast.cli.words import heading, paragraph, plain_warnings, verbatim
-from holdfast.data.read_options import is_parquet
-from holdfast.data.schema import Target
-from holdfast.data.table import Table
-from holdfast.data.target import Task
-from holdfast.data.write import write_file
+from holdfast.cli.console import (
+    COMPILING,
+    continue_run,
+    heading,
+    make_console,
+    paragraph,
+    plain_warnings,
+    verbatim,
+)
+from holdfast.cli.errors import check_exists
+from holdfast.cli.options import (
+    Text,
+    cell_options,
+    cluster_option,
+    column_options,
+    output_option,
+    parse_class_weights,
+    parse_leaf_size,
+    restart_option,
+    seed_and_jobs,
+)
 from holdfast.errors import CacheWarning, DataError, DataWarning, ParameterError
-from holdfast.evaluate.compare import ModelComparison, compare_models, metrics_of
-from holdfast.evaluate.folds import SharedFolds, shared_folds
-from holdfast.evaluate.methods import COMPARED_METHODS, METHOD_NAMES, METHODS, default_names, make_estimator
-from holdfast.growth.rules import GrowthRules
-from holdfast.report.page import write_report
-from holdfast.runs.dataset import Rows, read_rows
-from holdfast.runs.files import timed, write_json
+from holdfast.evaluate.methods import (
+    COMPARED_METHODS,
+    METHOD_NAMES,
+    METHODS,
+    list_default_names,
+    make_estimator,
+)
 from holdfast.runs.folder import check_output
-from holdfast.runs.settings import with_labels
 
-# Models that choose by a score of their own: they get the one that they are compared by.
-CHOOSING = [name for name, each in METHODS.items() if name == "pruned" or "StableTree" in each.estimator]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from holdfast.data.schema import Target
+    from holdfast.data.table import Table
+    from holdfast.data.target import Task
+    from holdfast.evaluate.compare import ModelComparison
+    from holdfast.runs.dataset import Rows
 
 
-def run(
-    data: Path, output: Path | None, settings: CompareSettings, console: Console, *, restart: bool = False
+@click.command("compare", context_settings={"show_default": True})
+@click.argument("data", type=click.Path(path_type=Path))
+@column_options(
+    stage="Column of years, cohorts or sites in their order: each is predicted by models of all before it.",
+    groups="Column of groups, such as patients: folds keep each together, except earlier rows with --stage.",
+)
+@click.option(
+    "--min-samples-leaf",
+    metavar="ROWS",
+    type=Text(parse_leaf_size),
+    help="Least rows of a leaf: a number, or a fraction of all.",
+)
+@click.option(
+    "--class-weight",
+    metavar="WEIGHTS",
+    type=Text(parse_class_weights),
+    help="balanced, or weights of classes, such as died=5,lived=1.",
+)
+@click.option(
+    "--scoring",
+    metavar="METRICS",
+    help="auc, accuracy, log_loss, ...; r2, absolute_error, ..., separated by commas; the first decides.  "
+    "[default: auc, r2]",
+)
+@click.option(
+    "--models",
+    metavar="NAMES",
+    default=",".join(COMPARED_METHODS),
+    help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas; c4.5 is for classes only.",
+)
+@click.option("--folds", type=click.IntRange(1), default=5, help="Number of folds.")
+@click.option(
+    "--strict-groups",
+    is_flag=True,
+    help="With --stage and --groups: do not train on earlier rows of held-out groups.",
+)
+@click.option(
+    "--baseline",
+    type=click.Choice(METHOD_NAMES, case_sensitive=False),
+    help="Model that the others are compared with.  [default: the best]",
+)
+@seed_and_jobs("scores")
+@cluster_option
+@output_option("File: all figures in CSV, Parquet or JSON, a page in HTML, by its name.")
+@cell_options
+@restart_option
+def command(
+    data: Path,
+    output: Path | None,
+    restart: bool,
+    min_samples_leaf: int | float | None,
+    class_weight: Any,
+    scoring: str | None,
+    models: str,
+    folds: int,
+    strict_groups: bool,
+    baseline: str | None,
+    random_state: int,
+    n_jobs: int,
+    **columns: Any,
 ) -> None:
-    """Compare as the settings say, print the table and how to read it, and write all figures to a file."""
+    """Compare models, single trees and ensembles, on the same folds of DATA (CSV or Parquet).
+
+    In each fold all models are trained on the same rows and scored on the same others, so that differences
+    between them are estimated far better than the scores themselves.
+    """
+    check_exists(data)
     if output is not None:
         check_output_name(output, data)
-    if settings.folds == 1 and settings.stage is None:
+    if folds == 1 and columns["stage"] is None:
         raise ParameterError("--folds 1 goes with --stage only, to hold out the last: give at least 2.")
-    wanted = wanted_models(settings.models)
+    names = split_names(models)
+    if not names or (unknown := [name for name in names if name not in METHOD_NAMES]):
+        which = quoted(unknown) if names else "none"
+        raise ParameterError(f"--models {models!r} names {which}: choose from {', '.join(METHOD_NAMES)}.")
+    if baseline is not None and baseline not in names:
+        raise ParameterError(f"--baseline {baseline} is not among the compared models: {', '.join(names)}.")
+    from holdfast.evaluate.compare import compare_models, make_metrics
+    from holdfast.evaluate.folds import make_folds
+    from holdfast.runs.dataset import read_rows
+    from holdfast.runs.files import timed
+    from holdfast.runs.settings import DataSettings
+
+    console, settings = make_console(), DataSettings(**columns)
     with plain_warnings():
         rows = read_rows(data, settings)
         table = rows.table(settings.task)
-        if settings.models == ",".join(COMPARED_METHODS) and not table.schema.target.is_classes:
-            wanted = list(default_names(wanted, "regression"))
-        scoring = _scoring(settings.scoring)
-        metrics_of(scoring, table)  # before any work, and before scikit-learn takes a second to import
-        _check_baseline(settings.baseline, wanted)
-        given = _given(settings, table.schema.target)
-        models = models_of(wanted, table.schema.target, scoring, settings.random_state, given)
-        _show_data(rows, table, _shared(rows, table, settings), console)
-        _compile(models, console)
-        with continued(output, console, restart=restart):
-            comparison, seconds = timed(lambda: _compared(models, rows, table, scoring, settings, console))
+        target = table.schema.target
+        if models == ",".join(COMPARED_METHODS) and not target.is_classes:
+            names = list(list_default_names(names, "regression"))
+        metrics = None if scoring is None else [name.strip() for name in scoring.split(",") if name.strip()]
+        make_metrics(metrics, table)  # before any work
+        estimators = make_models(
+            names,
+            target,
+            scoring=metrics[0] if metrics else None,
+            min_samples_leaf=min_samples_leaf,
+            class_weight=class_weight,
+            custom_features=list(settings.custom_features) or None,
+            random_state=random_state,
+        )
+        division: dict[str, Any] = {
+            "stage": rows.stage,
+            "groups": rows.groups,
+            "strict_groups": strict_groups,
+        }
+        shared_folds, notes = make_folds(table, folds, **division, seed=random_state)
+        _show_data(rows, table, len(shared_folds), notes, console)
+        _compile(estimators, console)
+
+        def run_comparison() -> ModelComparison:
+            with warnings.catch_warnings():
+                # Categories that a fold does not have would be named for every model and fold.
+                warnings.simplefilter("ignore", DataWarning)
+                return compare_models(
+                    estimators,
+                    rows.features,
+                    rows.frame.column(rows.target),
+                    cv=folds,
+                    scoring=metrics,
+                    sample_weight=table.weight,
+                    **division,
+                    baseline=None if baseline is None else METHODS[baseline].title,
+                    on_error="skip",  # the others have taken their time, and the table reports the error
+                    n_jobs=n_jobs,
+                    random_state=random_state,
+                    verbose=True,
+                )
+
+        with continue_run(output, console, restart=restart):
+            comparison, seconds = timed(run_comparison)
             if output is not None:
                 write_comparison(comparison, output, f"{rows.target}: models compared")
     heading(console, "The same folds for every model")
-    show_comparison(comparison, console)
+    verbatim(console, comparison.text(width=console.width))
+    paragraph(console, f"\n{comparison.reading}")
     paragraph(console, f"\nCompared in {duration_text(seconds)}.", style="dim")
 
 
-def wanted_models(text: str) -> list[str]:
-    """The models that the text names, each once; a ParameterError for an unknown one."""
-    named = split_names(text)
-    unknown = [name for name in named if name not in METHOD_NAMES]
-    if unknown or not named:
-        raise ParameterError(
-            f"--models {text!r} names {quoted(unknown) or 'none'}: choose of {', '.join(METHOD_NAMES)}."
-        )
-    return named
+# -- options (audit and stages check names by the same functions) -----------------------------------------
 
 
-def models_of(
-    wanted: Sequence[str], target: Target, scoring: Any, seed: int, given: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """The models by the names that the table shows; what is `given` is set for all."""
-    task: Task = "classification" if target.is_classes else "regression"
-    first = scoring[0] if scoring else None
-    models = {}
-    for name in wanted:
-        chooses = {"scoring": first} if name in CHOOSING else {}
-        own = {**chooses, **_given_to(name, given or {}), "random_state": seed}
-        models[METHODS[name].title] = make_estimator(name, task, **own)
-    return models
+def check_output_name(output: Path, data: Path, others: Mapping[str, str] | None = None) -> None:
+    """Raise a DataError unless the file can be written, and its name is that of a known format."""
+    from holdfast.data.read_options import is_parquet
 
-
-def _given_to(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is given as the parameters of the model: a stable tree tries leaf sizes, from the least on."""
-    if METHODS[name].estimator != "StableTree" or "min_samples_leaf" not in given:
-        return dict(given)
-    others = {parameter: value for parameter, value in given.items() if parameter != "min_samples_leaf"}
-    return {**others, "growth_rules": GrowthRules(min_samples_leaf=given["min_samples_leaf"])}
-
-
-# -- what is asked for ------------------------------------------------------------------------------------
-
-
-def check_output_name(output: Path, data: Path) -> None:
-    """Raise a DataError unless the file can be written and is a table, JSON or a page by its name."""
+    kinds = {".json": "for JSON", ".html": "for a page", **(others or {})}
     check_output(output, data)
-    if output.suffix.lower() in (".json", ".html"):
+    if output.suffix.lower() in kinds:
         return
     try:
         is_parquet(output)
     except DataError as error:
-        raise DataError(f"{str(error).removesuffix('.')}; in .json for JSON; in .html for a page.") from None
-
-
-def _scoring(text: str | None) -> list[str] | None:
-    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+        ways = "; ".join(f"in {ending} {kind}" for ending, kind in kinds.items())
+        raise DataError(f"{str(error).removesuffix('.')}; {ways}.") from None
 
 
 def split_names(text: str | None) -> list[str]:
-    """The names that a text lists, separated by commas, each once."""
+    """Split names at commas, and keep each once."""
     return list(dict.fromkeys(part.strip().lower() for part in (text or "").split(",") if part.strip()))
 
 
-def _given(settings: CompareSettings, target: Target) -> dict[str, Any]:
-    """The parameters of all models that the options spell out."""
-    if settings.class_weight is not None and not target.is_classes:
-        raise ParameterError(
-            f"class_weight is for a target of classes, and {target.name!r} is a number: leave it out."
-        )
-    weight = with_labels({"class_weight": settings.class_weight}, target)["class_weight"]
-    given = {"min_samples_leaf": settings.min_samples_leaf, "class_weight": weight}
-    return {
-        "custom_features": list(settings.question) or None,
-        **{name: value for name, value in given.items() if value is not None},
-    }
+def make_models(
+    names: Sequence[str],
+    target: Target,
+    *,
+    scoring: str | None = None,
+    min_samples_leaf: int | float | None = None,
+    class_weight: Any = None,
+    **parameters: Any,
+) -> dict[str, Any]:
+    """Make the models for the target, by the names that the table shows."""
+    from holdfast.growth.rules import GrowthRules
+    from holdfast.runs.settings import with_labels
 
-
-def _check_baseline(baseline: str | None, wanted: Sequence[str]) -> None:
-    if baseline is not None and baseline not in wanted:
-        raise ParameterError(f"--baseline {baseline} is none of the models compared: {', '.join(wanted)}.")
+    if class_weight is not None:
+        if not target.is_classes:
+            raise ParameterError(
+                f"class_weight is for a target of classes, and {target.name!r} is a number: leave it out."
+            )
+        parameters |= with_labels({"class_weight": class_weight}, target)
+    task: Task = "classification" if target.is_classes else "regression"
+    models = {}
+    for name in names:
+        method, own = METHODS[name], dict(parameters)
+        if name == "pruned" or "StableTree" in method.estimator:  # they choose by the first metric
+            own["scoring"] = scoring
+        if min_samples_leaf is not None and method.estimator == "StableTree":  # it tries larger leaves, too
+            own["growth_rules"] = GrowthRules(min_samples_leaf=min_samples_leaf)
+        elif min_samples_leaf is not None:
+            own["min_samples_leaf"] = min_samples_leaf
+        models[method.title] = make_estimator(name, task, **own)
+    return models
 
 
 # -- the work ---------------------------------------------------------------------------------------------
 
 
-def _shared(rows: Rows, table: Table, settings: CompareSettings) -> SharedFolds:
-    """The folds that the models will share: what there is to say of them is said before the work."""
-    return shared_folds(
-        table,
-        settings.folds,
-        stage=rows.stage,
-        groups=rows.groups,
-        strict_groups=settings.strict_groups,
-        seed=settings.random_state,
-    )
+def _show_data(rows: Rows, table: Table, n_folds: int, notes: Sequence[str], console: Console) -> None:
+    import numpy as np
+    from rich.table import Table as Grid
+    from rich.text import Text as RichText
 
-
-def _compared(
-    models: dict[str, Any],
-    rows: Rows,
-    table: Table,
-    scoring: list[str] | None,
-    settings: CompareSettings,
-    console: Console,
-) -> ModelComparison:
-    baseline = settings.baseline
-    with warnings.catch_warnings():
-        # Categories that a fold does not have would be named for every model and fold.
-        warnings.simplefilter("ignore", DataWarning)
-        return compare_models(
-            models,
-            rows.features,
-            rows.frame.column(rows.target),
-            cv=settings.folds,
-            scoring=scoring,
-            sample_weight=table.weight,
-            groups=rows.groups,
-            stage=rows.stage,
-            strict_groups=settings.strict_groups,
-            baseline=None if baseline is None else METHODS[baseline].title,
-            on_error="skip",  # the others have taken their time, and the table says what is wrong
-            n_jobs=settings.n_jobs,
-            random_state=settings.random_state,
-            verbose=True,
-        )
-
-
-def _compile(models: Mapping[str, Any], console: Console) -> None:
-    """One small fit of every model, so that no time in the table is that of a compiler."""
-    from sklearn.base import clone
-
-    cells: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
-    with console.status("Compiling the kernels, or loading them from disk"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", CacheWarning)
-        for model in models.values():
-            # What is known of the user's columns and classes says nothing of these.
-            plain = {"n_estimators": 2, "custom_features": None, "class_weight": None, "scoring": None}
-            small = {name: value for name, value in plain.items() if name in model.get_params()}
-            is_number = model.__sklearn_tags__().estimator_type == "regressor"
-            y: list[Any] = [float(number % 5) for number in range(12)] if is_number else list("ab" * 6)
-            for bins in [{}, {"splits": "binned"}] if "splits" in model.get_params() else [{}]:
-                clone(model).set_params(**small, **bins).fit(cells, y).predict(cells)
-
-
-# -- what is shown ----------------------------------------------------------------------------------------
-
-
-def _show_data(rows: Rows, table: Table, shared: SharedFolds, console: Console) -> None:
     target = table.schema.target
     kind = f"one of {len(target.classes)} classes" if target.is_classes else "a number"
+    if rows.stage is not None:
+        n_stages = len(np.unique(rows.stage))
+        pooled = f"; {n_stages} stages are pooled into {n_folds + 1}" if n_stages > n_folds + 1 else ""
+        folds = f"{n_folds}, forward: each stage is predicted by models of all before it{pooled}"
+    else:
+        groups = "; groups are kept together" if rows.groups is not None else ""
+        folds = f"{n_folds}, stratified by {'class' if target.is_classes else 'value'}{groups}"
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column()
     grid.add_row("data", f"{pluralize(table.n_rows, 'row')}, {pluralize(table.n_features, 'feature')}")
-    grid.add_row("target", Text(f"{printable(target.name)}: {kind}"))
-    grid.add_row("folds", Text(_folds_text(rows, target, len(shared.folds))))
-    for note in shared.notes:
-        grid.add_row("groups", Text(note))
+    grid.add_row("target", RichText(f"{printable(target.name)}: {kind}"))
+    grid.add_row("folds", RichText(folds))
+    for note in notes:
+        grid.add_row("groups", RichText(note))
     console.print(grid)
 
 
-def _folds_text(rows: Rows, target: Target, n_folds: int) -> str:
-    if rows.stage is not None:
-        n_stages = len(np.unique(rows.stage))
-        pooled = f"; {n_stages} stages are pooled into {n_folds + 1}" if n_stages > n_folds + 1 else ""
-        return f"{n_folds}, forward: each stage is predicted by models of all before it{pooled}"
-    apart = "; rows of one group are never divided" if rows.groups is not None else ""
-    evenly = "classes" if target.is_classes else "low and high values"
-    return f"{n_folds} parts held out in turn, {evenly} divided evenly{apart}"
+def _compile(models: Mapping[str, Any], console: Console) -> None:
+    """Fit every model to a few rows, so that no time in the table includes compiling."""
+    from sklearn.base import clone
 
-
-def show_comparison(comparison: ModelComparison, console: Console) -> None:
-    """The table, and how to read it."""
-    verbatim(console, comparison.text(width=console.width))
-    paragraph(console, f"\n{comparison.reading}")
+    cells: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
+    # Parameters on columns and classes of the user's data do not fit these rows.
+    plain = {"n_estimators": 2, "custom_features": None, "class_weight": None, "scoring": None}
+    with console.status(COMPILING), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", CacheWarning)
+        for model in models.values():
+            parameters = model.get_params()
+            small = {name: value for name, value in plain.items() if name in parameters}
+            is_number = model.__sklearn_tags__().estimator_type == "regressor"
+            y: list[Any] = [float(number % 5) for number in range(12)] if is_number else list("ab" * 6)
+            for bins in [{}, {"splits": "binned"}] if "splits" in parameters else [{}]:
+                clone(model).set_params(**small, **bins).fit(cells, y).predict(cells)
 
 
 def write_comparison(comparison: ModelComparison, output: Path, title: str | None = None) -> None:
-    """All figures in a file: one row per model, one object with them as JSON, or a page."""
+    """Write one row per model to a file of data, all figures as JSON, or a page."""
+    from holdfast.data.write import write_file
+    from holdfast.report.page import write_report
+    from holdfast.runs.files import write_json
+
     if output.suffix.lower() == ".html":
         write_report(comparison, output, title=title)
         return
-    if output.suffix.lower() != ".json":
-        write_file(comparison.columns(), output)
-        return
     columns = comparison.columns()
-    models = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    if output.suffix.lower() != ".json":
+        write_file(columns, output)
+        return
     content = {
         "holdfast": __version__,
         "metrics": [
@@ -257,7 +318,7 @@ def write_comparison(comparison: ModelComparison, output: Path, title: str | Non
             for fold in comparison.folds
         ],
         "notes": list(comparison.notes),
-        "models": models,
+        "models": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
         "reading": comparison.reading,
     }
     write_json(content, output)

@@ -1,13 +1,13 @@
-"""Options of the terminal that are parameters of the estimators, made from their signatures and docstrings.
+"""Options of `holdfast fit` that are parameters of the estimators, made from signatures and docstrings.
 
-The source is read, not imported: numba and scikit-learn take a second, and `--help` waits for this.
+The source is parsed, not imported: numba and scikit-learn take a second, and `--help` waits for this.
 """
 
 import ast
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -21,18 +21,22 @@ from holdfast._choices import (
     THRESHOLDS,
     TOLERANCE_UNITS,
 )
-from holdfast.cli.parsing import (
+from holdfast.cli.options import (
+    Decorator,
     Text,
-    class_weights,
-    directions,
-    integer_or_text,
-    leaf_size,
-    losses,
-    priors,
-    threshold,
+    parse_class_weights,
+    parse_directions,
+    parse_leaf_size,
+    parse_losses,
+    parse_number,
+    parse_priors,
+    parse_threshold,
+    with_options,
 )
 
 PACKAGE = Path(__file__).parents[1]
+# The classes whose parameters are options, and their files; the first that has a parameter documents it.
+FILES = ("estimators/stable.py", "estimators/tree.py", "stable/settings.py", "growth/rules.py")
 CLASSES = (
     "StableTreeClassifier",
     "StableTreeRegressor",
@@ -41,167 +45,6 @@ CLASSES = (
     "TreeRegressor",
     "GrowthRules",
 )
-FILES = (
-    "estimators/stable.py",
-    "estimators/tree.py",
-    "stable/settings.py",
-    "growth/rules.py",
-)  # that these classes stand in
-
-
-class ModelOption(NamedTuple):
-    """A parameter that is an option, and how its text is read.
-
-    The help is the first sentence on the parameter in the docstring, unless the terminal needs other words.
-    """
-
-    name: str
-    type: Any
-    metavar: str | None = None
-    help: str = ""
-    option: str = ""  # where it is not called as the parameter
-
-
-MODEL_OPTIONS = (
-    ModelOption("min_samples_leaf", Text(leaf_size), "ROWS"),
-    ModelOption(
-        "class_weight", Text(class_weights), "WEIGHTS", "balanced, or weights of classes: died=5,lived=1."
-    ),
-    ModelOption(
-        "loss_matrix",
-        Text(losses),
-        "LOSSES",
-        "What it costs to take a row of one class for another: bad:good=5. Others cost 1.",
-        "--loss",
-    ),
-    ModelOption(
-        "priors",
-        Text(priors),
-        "FRACTIONS",
-        "Fractions of the classes where the model is used: bad=0.1,good=0.9.",
-    ),
-    ModelOption(
-        "threshold",
-        Text(threshold),
-        "PROBABILITY",
-        "Probability of the class of --positive, or the rarer of two, from which on it is predicted, or "
-        "cost: what costs least by --loss on rows held out.",
-    ),
-    ModelOption("positive", str, "CLASS"),
-    ModelOption("max_depth", click.IntRange(1, 1000), "SPLITS"),
-    ModelOption(
-        "monotonic_cst",
-        Text(directions),
-        "SIGNS",
-        "Which way the outcome goes with columns: age=+1,dose=-1.",
-    ),
-    ModelOption(
-        "monotonic_class",
-        str,
-        "CLASS",
-        "Of --monotonic-cst: the class whose probability it is.  [default: the second of two]",
-    ),
-    ModelOption(
-        "criterion",
-        click.Choice(CRITERION_NAMES, case_sensitive=False),
-        help="What splits gain, and leaves of numbers predict: absolute_error the median, quantile another "
-        "one.  [default: gini, squared_error]",
-    ),
-    ModelOption(
-        "quantile",
-        click.FloatRange(0, 1, min_open=True, max_open=True),
-        help="Of --criterion quantile: the fraction of a leaf's rows at or below what it predicts.",
-    ),
-    ModelOption(
-        "categories",
-        click.Choice(CATEGORIES, case_sensitive=False),
-        help="Columns of more than 9 categories: by shrunk means, or by the best set for the rows.",
-    ),
-    ModelOption(
-        "growth_rules",
-        click.Choice(("cart", "c4.5"), case_sensitive=False),
-        help="How trees are grown, but for consensus trees.",
-        option="--growth",
-    ),
-    ModelOption(
-        "method",
-        click.Choice(METHODS, case_sensitive=False),
-        help="The consensus of trees of other samples; or a tree chosen from trees of many samples, from the "
-        "subtrees of one tree, or as the paper does it.",
-    ),
-    ModelOption(
-        "max_leaf_nodes",
-        Text(integer_or_text),
-        "LEAVES",
-        "Most leaves, or auto: 12, or 24 or 48 where held-out rows clearly support more.",
-    ),
-    ModelOption(
-        "teacher",
-        click.Choice(TEACHER_NAMES, case_sensitive=False),
-        help="The models that a consensus tree is distilled from: all of those named here, or one.",
-    ),
-    ModelOption(
-        "thresholds",
-        click.Choice(THRESHOLDS, case_sensitive=False),
-        help="Where a consensus tree may split numbers: at few round thresholds, or anywhere.",
-    ),
-    ModelOption(
-        "leaf_values",
-        click.Choice(LEAF_VALUES, case_sensitive=False),
-        help="How leaves predict: from their rows and the teacher together, the teacher alone, the rows "
-        "alone, the rows shrunk towards the nodes above, or rows that chose no split.",
-    ),
-    ModelOption(
-        "n_estimators",
-        click.IntRange(1),
-        "TREES",
-        "Reference trees, or trees of each collection or of the ensemble.  [default: 100, of --method "
-        "bootstrap, pruned and paper 300]",
-    ),
-    ModelOption(
-        "selection_rule", click.Choice(SELECTION_RULES, case_sensitive=False), help="Which tree to choose."
-    ),
-    ModelOption(
-        "tolerance",
-        click.FloatRange(0),
-        help="What a tree may lose to be more stable: of the fit to the teacher, or of the score.  "
-        "[default: 0.06, of the score 0.01 or one standard error]",
-    ),
-    ModelOption(
-        "tolerance_unit",
-        click.Choice(TOLERANCE_UNITS, case_sensitive=False),
-        help="Without it, of consensus trees teacher; else relative for losses, or absolute.",
-    ),
-    ModelOption("instability_weight", click.FloatRange(0)),
-    ModelOption("early_fraction", click.FloatRange(0, 1, min_open=True, max_open=True)),
-    ModelOption(
-        "validation",
-        Text(integer_or_text),
-        "ROWS",
-        "Rows to score candidates by: a fraction, or a number of folds held out in turn.",
-    ),
-)
-BY_OPTION = {each.option.removeprefix("--"): each.name for each in MODEL_OPTIONS if each.option}
-
-
-def model_option(known: ModelOption) -> Any:
-    """The option of a parameter."""
-    documented, default = _documented(), _defaults().get(known.name)
-    text = known.help or documented[known.name]
-    if default is not None and "[default: " not in text:
-        text = f"{text.rstrip()}  [default: {default}]"
-    name = known.option or option_of(known.name)
-    return click.option(name, known.name, type=known.type, metavar=known.metavar, help=text)
-
-
-def option_of(name: str) -> str:
-    """The option of a parameter or setting.
-
-    >>> option_of("max_depth"), option_of("loss_matrix")
-    ('--max-depth', '--loss')
-    """
-    names = {each.name: each.option for each in MODEL_OPTIONS if each.option}
-    return names.get(name, f"--{name.replace('_', '-')}")
 
 
 # -- the source of the estimators -------------------------------------------------------------------------
@@ -265,3 +108,149 @@ def _defaults_of(node: ast.ClassDef | None) -> Any:
     for base in [] if node is None else node.bases:
         if isinstance(base, ast.Name):
             yield from _defaults_of(_classes().get(base.id))
+
+
+# -- the options ------------------------------------------------------------------------------------------
+
+
+def model_option(
+    name: str,
+    kind: Any,
+    metavar: str | None = None,
+    text: str = "",
+    option: str = "",
+) -> Decorator:
+    """Make the option of a parameter; without `text`, the first sentence of its docstring is shown."""
+    text, default = text or _documented()[name], _defaults().get(name)
+    if default is not None and "[default: " not in text:
+        text = f"{text.rstrip()}  [default: {default}]"
+    return click.option(option or f"--{name.replace('_', '-')}", name, type=kind, metavar=metavar, help=text)
+
+
+def _choice(names: tuple[str, ...]) -> click.Choice[str]:
+    return click.Choice(names, case_sensitive=False)
+
+
+_FRACTION = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+model_options = with_options(
+    model_option("min_samples_leaf", Text(parse_leaf_size), "ROWS"),
+    model_option(
+        "class_weight",
+        Text(parse_class_weights),
+        "WEIGHTS",
+        "balanced, or weights of classes, such as died=5,lived=1.",
+    ),
+    model_option(
+        "loss_matrix",
+        Text(parse_losses),
+        "LOSSES",
+        "Losses of predicting one class for a row of another, such as bad:good=5. Others are 1.",
+        "--loss",
+    ),
+    model_option(
+        "priors",
+        Text(parse_priors),
+        "FRACTIONS",
+        "Fractions of the classes where the model will be used, such as bad=0.1,good=0.9.",
+    ),
+    model_option(
+        "threshold",
+        Text(parse_threshold),
+        "PROBABILITY",
+        "Probability from which on the class of --positive, or the rarer of two, is predicted; cost: the "
+        "threshold of least --loss on held-out rows.",
+    ),
+    model_option("positive", str, "CLASS"),
+    model_option("max_depth", click.IntRange(1, 1000), "SPLITS"),
+    model_option(
+        "monotonic_cst",
+        Text(parse_directions),
+        "SIGNS",
+        "Direction of the prediction in columns, such as age=+1,dose=-1.",
+    ),
+    model_option(
+        "monotonic_class",
+        str,
+        "CLASS",
+        "Class whose probability --monotonic-cst is about.  [default: the second of two]",
+    ),
+    model_option(
+        "criterion",
+        _choice(CRITERION_NAMES),
+        text="Splitting criterion. Leaves predict medians with absolute_error, and quantiles with quantile.  "
+        "[default: gini, squared_error]",
+    ),
+    model_option("quantile", _FRACTION, text="The quantile that --criterion quantile predicts, such as 0.9."),
+    model_option(
+        "categories",
+        _choice(CATEGORIES),
+        text="Splits on more than 9 categories: in the order of their shrunk means, or the best set.",
+    ),
+    model_option(
+        "growth_rules",
+        _choice(("cart", "c4.5")),
+        text="Growth rules of trees, except consensus trees.",
+        option="--growth",
+    ),
+    model_option(
+        "method",
+        _choice(METHODS),
+        text="The consensus of trees of bootstrap samples; or a tree chosen from trees of bootstrap samples, "
+        "from the subtrees of one tree, or as in the paper.",
+    ),
+    model_option(
+        "max_leaf_nodes",
+        Text(parse_number),
+        "LEAVES",
+        "Most leaves; auto: 12, or 24 or 48 if held-out rows clearly support more.",
+    ),
+    model_option(
+        "teacher",
+        _choice(TEACHER_NAMES),
+        text="Model that consensus trees are distilled from; blend averages the others.",
+    ),
+    model_option(
+        "thresholds",
+        _choice(THRESHOLDS),
+        text="Thresholds of consensus trees: few round numbers, or any number.",
+    ),
+    model_option(
+        "leaf_values",
+        _choice(LEAF_VALUES),
+        text="Predictions of leaves: from their rows and the teacher, from the teacher, from their rows, "
+        "from their rows shrunk towards the parent nodes, or from rows that chose no split.",
+    ),
+    model_option(
+        "n_estimators",
+        click.IntRange(1),
+        "TREES",
+        "Reference trees, or trees of each collection or of the ensemble.  [default: 100; 300 for --method "
+        "bootstrap, pruned and paper]",
+    ),
+    model_option("selection_rule", _choice(SELECTION_RULES), text="How one tree of the frontier is chosen."),
+    model_option(
+        "tolerance",
+        click.FloatRange(0),
+        text="Loss that is accepted for stability: of the fit to the teacher, or of the score.  [default: "
+        "0.06; of the score 0.01 or one standard error]",
+    ),
+    model_option(
+        "tolerance_unit",
+        _choice(TOLERANCE_UNITS),
+        text="Unit of --tolerance.  [default: teacher for consensus trees; else relative for losses, "
+        "absolute for other scores]",
+    ),
+    model_option(
+        "instability_weight",
+        click.FloatRange(0),
+        text="Weight of the instability against the score, for --selection-rule weighted.",
+    ),
+    model_option("early_fraction", _FRACTION, text="Fraction of the rows that reference trees are grown on."),
+    model_option(
+        "validation",
+        Text(parse_number),
+        "ROWS",
+        "Rows to score candidates on: a fraction, or a number of folds.",
+    ),
+)

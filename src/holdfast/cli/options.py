@@ -1,208 +1,343 @@
-"""The options that several commands share: the data, its cells, and what is learnt from it."""
+"""Options that several commands share, and how their texts become values of Python."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import csv
+from collections.abc import Callable, Mapping
 from functools import reduce, wraps
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from holdfast._choices import (
-    MEMORIES,
-    MIN_STAGE_ROWS,
-    SEQUENCE_STRATEGIES,
-    TASKS,
-    TEACHER_NAMES,
-    TEST_ROWS,
-    UPDATE_STRATEGIES,
-    UPDATE_TOLERANCE,
-)
-from holdfast.cli.model_options import MODEL_OPTIONS, model_option
-from holdfast.cli.parsing import (
-    Text,
-    class_weights,
-    column_in_order,
-    jobs,
-    leaf_size,
-    names_in_order,
-    node_numbers,
-)
-from holdfast.evaluate.methods import AUDITED_METHODS, CHANGE_NAMES, COMPARED_METHODS, METHOD_NAMES
-from holdfast.runs.settings import MODELS as FIT_MODELS
-from holdfast.runs.settings import DataSettings
+from holdfast._choices import TASKS
 
 RAW = "In CSV, leave text as it is even where a spreadsheet would take it for a formula."
 ARGUMENTS = "holdfast.arguments"  # of the command, in what click keeps with its context
+DROP_MISSING = "Leave out rows whose target is missing."
+WEIGHT = "Column of row weights. Not a feature."
 Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
 
 
-@dataclass(frozen=True, kw_only=True)
-class LearningSettings(DataSettings):
-    """What every comparison has, besides the data."""
-
-    min_samples_leaf: int | float | None = None
-    class_weight: Any = None
-    scoring: Any = None
-    random_state: int = 0
-    n_jobs: int = -1
+def with_options(*options: Decorator) -> Decorator:
+    """Make a decorator that adds the options, in the order in which --help lists them."""
+    return lambda command: reduce(lambda wrapped, each: each(wrapped), reversed(options), command)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CompareSettings(LearningSettings):
-    """What a comparison of models depends on, but for the data."""
+def explicit_options(context: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that the user gave; the others have their defaults."""
+    return {
+        name: value
+        for name, value in options.items()
+        if context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+    }
 
-    models: str = ",".join(COMPARED_METHODS)
-    folds: int = 5
-    strict_groups: bool = False
-    baseline: str | None = None
+
+# -- texts as values --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuditSettings(DataSettings):
-    """What an audit of retraining depends on, but for the data."""
+class Text(click.ParamType[Any]):
+    """A text that is read by a function, whose ValueError says what is wrong."""
 
-    methods: str | None = None
-    changes: str | None = None
-    repeats: int = 5
-    test: float = 0.3
-    label_weight: float = 10.0
-    random_state: int = 0
-    n_jobs: int = -1
+    name = "text"
+
+    def __init__(self, read: Callable[[str], Any]) -> None:
+        self._read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return what the text stands for; a usage error says what is wrong with it."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._read(value)
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Split names at commas; a name that contains a comma stands in quotes.
+
+    >>> parse_names('low, middle, "high, or more"')
+    ('low', 'middle', 'high, or more')
+    """
+    names = _split(text)
+    if not all(names) or len(names) < 2:
+        raise ValueError(f"{text!r} must be names between commas, such as low,middle,high.")
+    return names
+
+
+def parse_ordered_column(text: str) -> tuple[str, tuple[str, ...]]:
+    """Parse a column and its categories in their order.
+
+    >>> parse_ordered_column("stage=I,II,III")
+    ('stage', ('I', 'II', 'III'))
+    """
+    column, sign, names = text.partition("=")
+    if not sign or not column.strip():
+        raise ValueError(
+            f"{text!r} must be a column and its categories in their order, such as stage=I,II,III,IV."
+        )
+    return column.strip(), parse_names(names)
+
+
+def parse_number(text: str) -> int | float | str:
+    """Parse an integer or a number; return any other text in lower case.
+
+    >>> parse_number("8"), parse_number("0.2"), parse_number("Auto")
+    (8, 0.2, 'auto')
+    """
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text.strip().lower()
+
+
+def parse_leaf_size(text: str) -> int | float:
+    """Parse a number of rows, or a fraction of all rows.
+
+    >>> parse_leaf_size("5"), parse_leaf_size("0.05")
+    (5, 0.05)
+    """
+    value = parse_number(text)
+    if isinstance(value, str) or not (value >= 1 if isinstance(value, int) else 0 < value < 1):
+        raise ValueError(
+            f"{text!r} must be an integer of at least 1, or a fraction of the rows such as 0.05."
+        )
+    return value
+
+
+def parse_jobs(text: str) -> int:
+    """Parse a number of jobs.
+
+    >>> parse_jobs("2"), parse_jobs("-1")
+    (2, -1)
+    """
+    value = parse_number(text)
+    if not isinstance(value, int) or value < -1 or value == 0:
+        raise ValueError(f"{text!r} must be an integer of at least 1, or -1 for all cores, such as 2.")
+    return value
+
+
+def parse_threshold(text: str) -> float | str:
+    """Parse a probability, or the word cost.
+
+    >>> parse_threshold("0.2"), parse_threshold("cost")
+    (0.2, 'cost')
+    """
+    value = parse_number(text)
+    if value != "cost" and (isinstance(value, str) or not 0 < value < 1):
+        raise ValueError(f"{text!r} must be a probability between 0 and 1, such as 0.2, or cost.")
+    return value
+
+
+def parse_class_weights(text: str) -> str | dict[str, float]:
+    """Parse the word balanced, or weights of classes.
+
+    >>> parse_class_weights("died=5,lived=1")
+    {'died': 5.0, 'lived': 1.0}
+    """
+    if text == "balanced":
+        return text
+    return _parse_numbers(
+        text, "balanced, or weights above 0 of classes, such as died=5,lived=1", least=1e-300
+    )
+
+
+def parse_losses(text: str) -> dict[str, float]:
+    """Parse the losses of predicting one class for a row of another.
+
+    >>> parse_losses("bad:good=5, good:bad=1")
+    {'bad:good': 5.0, 'good:bad': 1.0}
+    """
+    what = "losses of at least 0, such as bad:good=5"
+    found = _parse_numbers(text, what)
+    if not all(":" in pair for pair in found):
+        raise ValueError(f"{text!r} must be {what}.")
+    return found
+
+
+def parse_priors(text: str) -> dict[str, float]:
+    """Parse the fractions of the classes.
+
+    >>> parse_priors("bad=0.3,good=0.7")
+    {'bad': 0.3, 'good': 0.7}
+    """
+    what = "fractions above 0 that sum to 1, such as bad=0.3,good=0.7"
+    found = _parse_numbers(text, what, least=1e-300)
+    if abs(sum(found.values()) - 1.0) > 1e-6:
+        raise ValueError(f"{text!r} must be {what}.")
+    return found
+
+
+def parse_directions(text: str) -> dict[str, int]:
+    """Parse the signs of monotonic columns: with 1 the prediction never falls as the column rises.
+
+    >>> parse_directions("age=+1,dose=-1")
+    {'age': 1, 'dose': -1}
+    """
+    what = "columns with +1 or -1, such as age=+1,dose=-1"
+    signs = text.replace("=+,", "=+1,").replace("=-,", "=-1,")
+    found = _parse_numbers(signs, what, least=-1.0)
+    if any(abs(sign) != 1 for sign in found.values()):
+        raise ValueError(f"{text!r} must be {what}.")
+    return {name: int(sign) for name, sign in found.items()}
+
+
+def _parse_numbers(text: str, what: str, *, least: float = 0.0) -> dict[str, float]:
+    """Parse names with numbers, such as a=1,b=2."""
+    pairs = [part.rpartition("=") for part in _split(text)]
+    names = [name.strip() for name, _, _ in pairs]
+    try:
+        numbers = [float(number) for _, _, number in pairs]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(names) or not all(isfinite(each) and each >= least for each in numbers):
+        raise ValueError(f"{text!r} must be {what}.")
+    if len(set(names)) < len(names):
+        raise ValueError(f"{text!r} has a name twice.")
+    return dict(zip(names, numbers, strict=True))
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in next(csv.reader([text], skipinitialspace=True), []))
 
 
 # -- data -------------------------------------------------------------------------------------------------
 
-_STAGE = (
-    "Years, cohorts, sites in their order: the last are to test by, and where a method has early rows, they "
-    "are the first. No feature."
+_PATH = click.Path(path_type=Path)
+
+cell_options = with_options(
+    click.option(
+        "--missing",
+        metavar="WORD",
+        multiple=True,
+        help="Word for a missing value, besides empty cells, NA, N/A, #N/A, NaN, null, None, ? and .; may be "
+        "repeated.",
+    ),
+    click.option(
+        "--date",
+        metavar="COLUMN",
+        multiple=True,
+        help="Column of dates, read as days since 2000-01-01; with COLUMN:parts as year, month and weekday; "
+        ":dmy or :mdy gives the order of day and month. May be repeated.",
+    ),
+    click.option(
+        "--decimal", metavar="MARK", default=".", help="Decimal mark of numbers, as the comma in 1,5."
+    ),
+    click.option("--thousands", metavar="MARK", help="Mark between thousands, as in 1,234,567."),
+    click.option(
+        "--encoding",
+        metavar="NAME",
+        help="Encoding, such as latin-1 or cp1252.  [default: UTF-8, or UTF-16 with its mark]",
+    ),
+    click.option(
+        "--coerce",
+        is_flag=True,
+        help="In a column of numbers, treat cells that are not numbers as missing.",
+    ),
 )
-_GROUPS = (
-    "Rows of one patient, say, stay on one side, but for earlier ones where stages go forward. No feature."
-)
-_WEIGHT = "How much each row counts. No feature."
-_DROP_MISSING = "Leave out rows whose target is missing."
 
 
-def cells() -> list[Any]:
-    """How cells are written: the options of every command that reads a file."""
-    return [
-        click.option(
-            "--missing",
-            metavar="WORD",
-            multiple=True,
-            help="Means missing, as empty cells, NA, N/A, #N/A, NaN, null, None, ? and . do; may be "
-            "repeated.",
-        ),
-        click.option(
-            "--date",
-            metavar="COLUMN",
-            multiple=True,
-            help="Dates, as days since 2000-01-01; with COLUMN:parts as year, month and weekday. :dmy or "
-            ":mdy tells day from month. May be repeated.",
-        ),
-        click.option(
-            "--decimal", metavar="MARK", default=".", help="Decimal mark of numbers, as the comma in 1,5."
-        ),
-        click.option("--thousands", metavar="MARK", help="Mark between thousands, as in 1,234,567."),
-        click.option(
-            "--encoding",
-            metavar="NAME",
-            help="latin-1, cp1252, ...; without it UTF-8, or UTF-16 with its mark.",
-        ),
-        click.option(
-            "--coerce",
-            is_flag=True,
-            help="Cells that are no numbers, in a column of numbers, are missing.",
-        ),
-    ]
-
-
-def columns(*, stage: str = _STAGE, groups: str = _GROUPS) -> list[Any]:
-    """What the columns of a file are for."""
-    return [
-        click.option("--target", metavar="COLUMN", required=True, help="What is to be predicted."),
-        click.option("--stage", metavar="COLUMN", help=stage),
-        click.option("--groups", metavar="COLUMN", help=groups),
-        click.option("--weight", metavar="COLUMN", help=_WEIGHT),
-        click.option("--drop", metavar="COLUMN", multiple=True, help="Leave it out; may be repeated."),
+def column_options(*, stage: str, groups: str) -> Decorator:
+    """Add the options on the roles of columns; the help of two of them differs by command."""
+    return with_options(
+        click.option("--target", metavar="COLUMN", required=True, help="Column to predict."),
+        click.option("--stage", metavar="COLUMN", help=f"{stage} Not a feature."),
+        click.option("--groups", metavar="COLUMN", help=f"{groups} Not a feature."),
+        click.option("--weight", metavar="COLUMN", help=WEIGHT),
+        click.option("--drop", metavar="COLUMN", multiple=True, help="Column to leave out; may be repeated."),
         click.option(
             "--categorical",
             metavar="COLUMN",
             multiple=True,
-            help="Text, even if all digits; may be repeated.",
+            help="Column of categories, even if all are numbers; may be repeated.",
         ),
         click.option(
             "--ordered",
             metavar="COLUMN=A,B,C",
-            type=Text(column_in_order),
+            type=Text(parse_ordered_column),
             multiple=True,
-            help="Categories that have an order, the lowest first; may be repeated.",
+            help="Column of ordered categories, the lowest first; may be repeated.",
         ),
         click.option(
             "--stage-order",
             metavar="A,B,C",
-            type=Text(names_in_order),
-            help="Stages that are words, earliest first.",
+            type=Text(parse_names),
+            help="Order of stages that are words, the earliest first.",
         ),
         click.option(
-            "--question",
+            "--custom-feature",
+            "custom_features",
             metavar="TEXT",
             multiple=True,
-            help='A yes/no question that trees may ask: "bmi ** 2 < 900"; may be repeated.',
+            help='Condition that trees may split on, such as "bmi ** 2 < 900"; may be repeated.',
         ),
         click.option(
             "--task",
             type=click.Choice(TASKS, case_sensitive=False),
-            help="Without it, the values of the target tell.",
+            help="Kind of the target.  [default: by its values]",
         ),
         click.option(
-            "--keep-ids", is_flag=True, help="Keep columns that only tell rows apart: names, free text."
+            "--keep-ids",
+            is_flag=True,
+            help="Keep columns that only identify rows, such as names and free text.",
         ),
-        click.option("--drop-missing-target", is_flag=True, help=_DROP_MISSING),
-    ]
+        click.option("--drop-missing-target", is_flag=True, help=DROP_MISSING),
+    )
 
 
-def scoring(text: str = "auc, accuracy, log_loss, ...; r2, absolute_error, ... [default: auc, r2]") -> Any:
-    """The metric."""
-    return click.option("--scoring", help=text)
+# -- models -----------------------------------------------------------------------------------------------
 
-
-def seed_and_jobs(seed: str, threads: str) -> list[Any]:
-    """What changes no model."""
-    return [
-        click.option(
-            "--random-state", type=click.IntRange(0), default=0, help=f"Same data, same seed, {seed}."
-        ),
-        click.option("--n-jobs", metavar="JOBS", type=Text(jobs), default=-1, help=threads),
-    ]
-
-
-def output_folder(*, text: str, **known: Any) -> Any:
-    """The folder that a run is written to."""
-    return click.option("-o", "--output", type=click.Path(path_type=Path), help=text, **known)
-
-
-def output_file(text: str) -> Any:
-    """The file that figures are written to."""
-    return click.option("-o", "--output", type=click.Path(path_type=Path), help=f"File: {text}")
-
-
-# A page of a second or two at the end of a run.
-report_option = click.option("--no-report", is_flag=True, help="Write no report.html.")
+scoring_option = click.option(
+    "--scoring",
+    metavar="METRIC",
+    help="auc, accuracy, log_loss, ...; r2, absolute_error, ...  [default: auc, r2]",
+)
+half_life_option = click.option(
+    "--half-life",
+    type=click.FloatRange(0, min_open=True),
+    help="Age in stages at which the weight of a row is halved.",
+)
 restart_option = click.option(
-    "--restart", is_flag=True, help="Begin anew, where the same command would go on with a run that stopped."
+    "--restart", is_flag=True, help="Start again, instead of continuing a run that stopped."
 )
 
 
+def model_card_option(default: str = "") -> Decorator:
+    """Add the option of a model card, which the report quotes."""
+    text = "Model card for the report: what the model is for and who is responsible. See holdfast model-card"
+    return click.option("--model-card", metavar="TOML", help=f"{text}.{default}")
+
+
+def seed_and_jobs(result: str) -> Decorator:
+    """Add the options of the seed and the number of jobs, neither of which changes the result."""
+    return with_options(
+        click.option(
+            "--random-state",
+            metavar="SEED",
+            type=click.IntRange(0),
+            default=0,
+            help=f"Random seed: the same data and seed give the same {result}.",
+        ),
+        jobs_option(f"Parallel jobs, -1 for all cores; the {result} do not depend on it.", default=-1),
+    )
+
+
+def jobs_option(text: str, **more: Any) -> Decorator:
+    """Add the option of the number of jobs."""
+    return click.option("--n-jobs", metavar="JOBS", type=Text(parse_jobs), help=text, **more)
+
+
 def cluster_option(command: Command) -> Command:
-    """The command with an option that lets its tasks run on a cluster."""
+    """Add an option that runs the tasks of the command on a cluster."""
 
     @click.option(
         "--cluster",
         metavar="ADDRESS",
-        help="Work on a cluster, with the same results: tcp://HOST:PORT of a Dask scheduler, or ray.",
+        help="Run on a cluster, with the same results: tcp://HOST:PORT of a Dask scheduler, or ray.",
     )
     @wraps(command)
     def on_cluster(*args: Any, cluster: str | None = None, **options: Any) -> Any:
@@ -216,310 +351,16 @@ def cluster_option(command: Command) -> Command:
     return on_cluster
 
 
-# -- by command -------------------------------------------------------------------------------------------
+# -- outputs ----------------------------------------------------------------------------------------------
 
 
-def fit_options(command: Command) -> Command:
-    """The command with all of the options of a fit."""
-    options = [
-        *columns(),
-        click.option(
-            "--model",
-            type=click.Choice(FIT_MODELS, case_sensitive=False),
-            default=FIT_MODELS[0],
-            help="A stable tree, a tree, a tree whose size folds choose, or many trees.",
-        ),
-        *map(model_option, MODEL_OPTIONS),
-        scoring(),
-        click.option(
-            "--candidate",
-            type=click.IntRange(0),
-            help="Take this candidate of the frontier, by its number, instead of a rule.",
-        ),
-        click.option(
-            "--test",
-            type=click.FloatRange(0, 1, max_open=True),
-            default=0.25,
-            help="Fraction of the rows set aside to test the chosen tree by; 0 for none.",
-        ),
-        click.option(
-            "--test-rows",
-            type=click.Choice(TEST_ROWS, case_sensitive=False),
-            help="The last stages and some random rows before, or random rows of all. [default: forward with "
-            "--stage]",
-        ),
-        click.option(
-            "--model-card",
-            metavar="TOML",
-            help="What the model is for and who answers for it, for the page: see holdfast model-card init.",
-        ),
-        *seed_and_jobs("same tree", "Threads, -1 for all cores: the tree is the same."),
-        cluster_option,
-        output_folder(
-            default=Path("run"),
-            text="Folder for the run: new, empty, or an earlier run, which is replaced. Where it is not "
-            "given, a run of other data or of another target is kept: see --force.",
-        ),
-        *cells(),
-    ]
-    return with_options(options, command)
+def output_option(text: str = "File to write to, instead of the terminal.", **more: Any) -> Decorator:
+    """Add the option of the file or folder that is written."""
+    return click.option("-o", "--output", type=_PATH, help=text, **more)
 
 
-def compare_options(command: Command) -> Command:
-    """The command with all of the options of a comparison."""
-    options = [
-        *columns(
-            stage="Years, cohorts, sites in their order: each is predicted from all before it. No feature."
-        ),
-        click.option(
-            "--min-samples-leaf",
-            metavar="ROWS",
-            type=Text(leaf_size),
-            help="Fewest rows of a leaf: a number, or a fraction of all.",
-        ),
-        click.option(
-            "--class-weight",
-            metavar="WEIGHTS",
-            type=Text(class_weights),
-            help="balanced, or weights of classes: died=5,lived=1.",
-        ),
-        scoring(
-            "auc, accuracy, log_loss, ...; r2, absolute_error, ...; the first of several decides. [default: "
-            "auc, r2]"
-        ),
-        click.option(
-            "--models",
-            metavar="NAMES",
-            default=",".join(COMPARED_METHODS),
-            help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas; c4.5 is for classes only.",
-        ),
-        click.option("--folds", type=click.IntRange(1), default=5, help="Parts that are held out in turn."),
-        click.option(
-            "--strict-groups",
-            is_flag=True,
-            help="With --stage and --groups: learn from no earlier row of a group that is held out.",
-        ),
-        click.option(
-            "--baseline",
-            type=click.Choice(METHOD_NAMES, case_sensitive=False),
-            help="Differences are to this one; without it, to the best.",
-        ),
-        *seed_and_jobs(
-            "same scores", "Fits at a time, -1 for all cores: the scores are the same, the times are not."
-        ),
-        cluster_option,
-        output_file("all figures in CSV, Parquet or JSON, a page in HTML, by its name."),
-        *cells(),
-    ]
-    return with_options(options, command)
-
-
-def audit_options(command: Command) -> Command:
-    """The command with all of the options of an audit."""
-    options = [
-        *columns(
-            stage="Years, cohorts, sites in their order: trained up to one, then up to the next. No feature.",
-            groups="Rows of one patient, say, are never divided. No feature.",
-        ),
-        click.option(
-            "--methods",
-            metavar="NAMES",
-            help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas.  "
-            f"[default: {', '.join(AUDITED_METHODS)}]",
-        ),
-        click.option(
-            "--changes",
-            metavar="NAMES",
-            help=f"Which of {', '.join(CHANGE_NAMES)}, separated by commas.  [default: all]",
-        ),
-        click.option(
-            "--repeats", type=click.IntRange(1), default=5, help="Times that rows are divided anew."
-        ),
-        click.option(
-            "--test",
-            type=click.FloatRange(0, 1, min_open=True, max_open=True),
-            default=0.3,
-            help="Fraction of the rows that no model sees.",
-        ),
-        click.option(
-            "--label-weight",
-            type=click.FloatRange(0),
-            default=10.0,
-            help="What another outcome of a rule adds to a distance.",
-        ),
-        *seed_and_jobs(
-            "same figures", "Fits at a time, -1 for all cores: the figures are the same, the times are not."
-        ),
-        cluster_option,
-        output_file("every pair in CSV or Parquet, all figures in JSON, a page in HTML, by its name."),
-        *cells(),
-    ]
-    return with_options(options, command)
-
-
-def stages_options(command: Command) -> Command:
-    """The command with all of the options of a sequence of stages."""
-    options = [
-        *columns(
-            stage="Years, cohorts, sites in their order: one tree for each. No feature.",
-            groups="Rows of one patient, say, are drawn together. No feature.",
-        ),
-        click.option(
-            "--strategy",
-            type=click.Choice(SEQUENCE_STRATEGIES, case_sensitive=False),
-            default=SEQUENCE_STRATEGIES[0],
-            help="update: each tree as near to the last as the rows allow; shortest-path: of all that the "
-            "stages suggest, the sequence that loses and moves least.",
-        ),
-        click.option(
-            "--memory",
-            type=click.Choice(MEMORIES, case_sensitive=False),
-            default=MEMORIES[0],
-            help="What a stage learns from: all rows so far, or those of the stage alone.",
-        ),
-        click.option(
-            "--half-life",
-            type=click.FloatRange(0, min_open=True),
-            help="Age in stages at which a row counts half.",
-        ),
-        click.option(
-            "--tolerance",
-            type=click.FloatRange(0),
-            help="Fit that a tree may lose against a fresh one.  [default: 0.02, of a shortest path none]",
-        ),
-        click.option(
-            "--movement-weight",
-            type=click.FloatRange(0),
-            help="Of a shortest path: fit that one unit of distance is worth.  [default: 0.02]",
-        ),
-        click.option(
-            "--hindsight",
-            is_flag=True,
-            help="Of a shortest path: let a stage ask what later ones suggest.",
-        ),
-        click.option("--compare", is_flag=True, help="Also train a tree anew at each stage."),
-        click.option(
-            "--min-rows",
-            type=click.IntRange(1),
-            default=MIN_STAGE_ROWS,
-            help="A stage with fewer rows is joined with the next.",
-        ),
-        click.option(
-            "--strict-groups",
-            is_flag=True,
-            help="With --groups: score only rows of groups that no earlier stage has.",
-        ),
-        click.option("--max-leaf-nodes", type=click.IntRange(2), default=12, help="Most leaves."),
-        click.option("--max-depth", type=click.IntRange(1, 1000), default=5, help="Most splits on a path."),
-        click.option(
-            "--teacher",
-            type=click.Choice(TEACHER_NAMES, case_sensitive=False),
-            default=TEACHER_NAMES[0],
-            help="What the trees learn from.",
-        ),
-        scoring(),
-        *seed_and_jobs("same trees", "Threads, -1 for all cores: the trees are the same."),
-        cluster_option,
-        output_file("a page in HTML, a picture in SVG, figures in JSON, a row per stage in CSV or Parquet."),
-        *cells(),
-    ]
-    return with_options(options, command)
-
-
-def update_options(command: Command) -> Command:
-    """The command with all of the options of an update."""
-    options = [
-        output_folder(
-            required=True, text="Folder for the run: new, empty, or an earlier run, which is replaced."
-        ),
-        click.option(
-            "--target", metavar="COLUMN", help="What is predicted.  [default: as the model calls it]"
-        ),
-        click.option(
-            "--strategy",
-            type=click.Choice(UPDATE_STRATEGIES, case_sensitive=False),
-            help="The nearest tree that fits; the tree as it is; new values of its leaves alone; a tree "
-            "retrained; or the nearest of bootstrap trees that score well.  "
-            f"[default: {UPDATE_STRATEGIES[0]}]",
-        ),
-        click.option(
-            "--tolerance",
-            type=click.FloatRange(0),
-            help="How much less than a fresh tree it may explain, as a fraction.  [default: "
-            f"{UPDATE_TOLERANCE}]",
-        ),
-        click.option(
-            "--take", metavar="STEP", type=click.IntRange(0), help="Take this step of the path instead."
-        ),
-        click.option(
-            "--frozen",
-            metavar="NODES",
-            type=Text(node_numbers),
-            help="Numbers of nodes whose splits stay, or edited for those changed by hand.",
-        ),
-        click.option("--allow-new-values", is_flag=True, help="Take in new columns, categories and classes."),
-        click.option(
-            "--drop",
-            metavar="COLUMN",
-            multiple=True,
-            help="With --allow-new-values: leave it out; may be repeated.",
-        ),
-        click.option(
-            "--groups", metavar="COLUMN", help="Rows of one patient, say, stay on one side. No feature."
-        ),
-        click.option("--weight", metavar="COLUMN", help=_WEIGHT),
-        click.option("--drop-missing-target", is_flag=True, help=_DROP_MISSING),
-        click.option("--old", metavar="DATA", help="Rows of before, to learn from as well."),
-        click.option(
-            "--half-life",
-            type=click.FloatRange(0, min_open=True),
-            help="With --old: the age at which a row counts half; old rows have the age 1.",
-        ),
-        click.option(
-            "--prior-rows",
-            type=click.FloatRange(0),
-            help="How many rows the deployed tree stands for.  [default: those that it was trained on]",
-        ),
-        click.option(
-            "--validation",
-            type=click.FloatRange(0, 1, max_open=True),
-            help="Fraction of the new rows that scores are measured on; 0 for none.  [default: a third]",
-        ),
-        click.option("--policy", metavar="TOML", help="A change policy: what breaks it is not taken."),
-        click.option(
-            "--force",
-            is_flag=True,
-            help="Update even by few rows or one class, and take the update even if it breaks the policy.",
-        ),
-        click.option("--register", metavar="JSONL", help="The change register to add a record to."),
-        click.option("--by", metavar="NAME", help="Who makes the change, for page and record."),
-        click.option("--why", metavar="TEXT", help="Why it is made, for page and record."),
-        click.option("--trigger", metavar="TEXT", help="What led to it, for the page: a yearly review."),
-        click.option(
-            "--model-card",
-            metavar="TOML",
-            help="What the model is for and who answers for it, for the page: see holdfast model-card init.  "
-            "[default: what its run was told]",
-        ),
-        click.option(
-            "--n-jobs",
-            metavar="JOBS",
-            type=Text(jobs),
-            help="Threads, -1 for all cores: the tree is the same.  [default: -1]",
-        ),
-        cluster_option,
-        *cells(),
-    ]
-    return with_options(options, command)
-
-
-def cell_options(command: Command) -> Command:
-    """The command with the options that say how cells are written."""
-    return with_options(cells(), command)
-
-
-def template_option(name: str) -> Callable[[Command], Command]:
-    """Where a template is written to, by default to a file of this name; None for the terminal."""
+def template_option(name: str) -> Decorator:
+    """Add the option of where a template is written, by default to this file; None for the terminal."""
     return click.option(
         "-o",
         "--output",
@@ -527,19 +368,5 @@ def template_option(name: str) -> Callable[[Command], Command]:
         default=Path(name),
         show_default=True,
         callback=lambda _context, _option, path: None if path == Path("-") else path,
-        help="File to write to, which must not be there yet; - for the terminal.",
+        help="New file to write to; - for the terminal.",
     )
-
-
-def given_options(context: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that the user has given; the others have their defaults."""
-    return {
-        name: value
-        for name, value in options.items()
-        if context.get_parameter_source(name) == ParameterSource.COMMANDLINE
-    }
-
-
-def with_options(options: Iterable[Any], command: Command) -> Command:
-    """The command with these options, in the order in which --help lists them."""
-    return reduce(lambda wrapped, each: each(wrapped), reversed(list(options)), command)

@@ -1,37 +1,102 @@
-"""`holdfast plot`: from a run, or a model file, and perhaps rows, to a picture."""
+"""`holdfast plot`: a run or a model, and perhaps rows, as a plot.
 
-from collections.abc import Callable, Sequence
+To add a plot, add a line to `PLOTS` and, if it is not drawn by `from_run`, a branch to `_draw`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+import click
 
 from holdfast._text import quoted
-from holdfast.cli.plot_names import PLOTS
-from holdfast.cli.words import plain_warnings
-from holdfast.data.frame import Frame
-from holdfast.data.read import open_source
-from holdfast.data.read_options import ReadingOptions
-from holdfast.data.schema import Label
-from holdfast.data.table import Table
+from holdfast.cli.console import plain_warnings
+from holdfast.cli.options import cell_options, output_option
 from holdfast.errors import DataError, ParameterError
-from holdfast.explain.feature_use import feature_use
-from holdfast.growth.pruning import pruning_path
-from holdfast.io.model_file import load, load_model, load_trees, read_model_kind
-from holdfast.plots.display import LATER, picture_form
 from holdfast.runs.folder import check_output, is_run, model_file
-from holdfast.runs.new_rows import read_features, read_known_rows
-from holdfast.runs.run import Run, open_run
-from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from holdfast.data.read_options import ReadingOptions
+    from holdfast.data.schema import Label
+    from holdfast.data.table import Table
+    from holdfast.runs.run import Run
+    from holdfast.tree.ensemble import Ensemble
+    from holdfast.tree.tree import Tree
+
+
+class PlotName(NamedTuple):
+    """A plot as the terminal names it."""
+
+    display: str  # its class among the public names
+    shows: str
+    needs: str  # what it can be drawn of
+
+
+_STABLE = "a run of a stable tree"
+_TREES = f"{_STABLE}, an update, or a file of trees"
+_TREE = "one tree, in a run or a model file"
+_CLASSES = "a classification model, and rows from --data"
+PLOTS: dict[str, PlotName] = {
+    "frontier": PlotName("FrontierDisplay", "instability against score", _STABLE),
+    "tree": PlotName("TreeDisplay", "the tree itself", _TREE),
+    "sizes": PlotName("PruningDisplay", "score or risk by number of leaves", _TREE),
+    "split-support": PlotName("SplitSupportDisplay", "support of each split", _STABLE),
+    "distance": PlotName("DistanceDisplay", "a map of its trees", _TREES),
+    "distance-matrix": PlotName("DistanceDisplay", "distances between its trees", _TREES),
+    "importance": PlotName("ImportanceDisplay", "the most important features", "any run or model file"),
+    "boosting": PlotName("BoostingDisplay", "loss by rounds", "the model file of a boosting estimator"),
+    "partition": PlotName("PartitionDisplay", "regions of two features", "one tree, and rows from --data"),
+    "calibration": PlotName("CalibrationDisplay", "observed against predicted frequency", _CLASSES),
+    "decision-curve": PlotName("DecisionCurveDisplay", "net benefit by threshold", _CLASSES),
+    "roc": PlotName("RocDisplay", "the ROC curve", _CLASSES),
+}
+_LINES = [f"  {name:<16} {each.shows}: {each.needs}" for name, each in PLOTS.items()]
+EPILOG = "\b\nPlots, and what each can be drawn of:\n" + "\n".join(_LINES)
+
+
+@click.command("plot", epilog=EPILOG)
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--what",
+    type=click.Choice(tuple(PLOTS)),
+    help="[default: the frontier of a stable tree; else the tree, or the feature importances]",
+)
+@output_option("File to write to: .svg, .png or .pdf.  [default: the name of the plot, in SVG]")
+@click.option("--data", type=click.Path(path_type=Path), help="File of rows, for plots that need them.")
+@click.option("--target", help="Target column of --data.  [default: as in the model]")
+@click.option("--positive", help="Class whose probability is shown.  [default: that of the model]")
+@cell_options
+def command(
+    model: Path,
+    what: str | None,
+    output: Path | None,
+    data: Path | None,
+    target: str | None,
+    positive: str | None,
+    **cells: Any,
+) -> None:
+    """Draw a plot of MODEL, a run folder or a model file."""
+    from holdfast.plots.display import picture_form
+    from holdfast.runs.settings import CellSettings
+
+    what = what or _usual_plot(model)
+    path = Path(f"{what}.svg") if output is None else output
+    picture_form(path)  # refuses an unknown ending before any work
+    check_output(path, model, *([] if data is None else [data]))
+    source = PlotSource(model, what, data, target, positive, CellSettings(**cells).reading_options)
+    with plain_warnings():
+        _draw(source).save(path)
+    click.echo(f"Wrote {path}")
 
 
 @dataclass(frozen=True)
-class PlotOrder:
-    """What is to be drawn, of which run or model, with which rows."""
+class PlotSource:
+    """What a plot is drawn of: a run or a model file, and perhaps rows, each read when it is needed."""
 
     path: Path
     what: str
@@ -43,32 +108,53 @@ class PlotOrder:
     @cached_property
     def run(self) -> Run | None:
         """The run in the folder; None for a model file."""
+        from holdfast.runs.run import open_run
+
         return open_run(self.path) if is_run(self.path) else None
 
+    @property
+    def is_update(self) -> bool:
+        """True if the run is an update."""
+        return self.run is not None and self.run.is_update
+
     @cached_property
-    def stable(self) -> Run:
+    def stable_run(self) -> Run:
         """The run, which must be of a stable tree."""
-        if self.run is not None and self.run.is_update:
-            raise self.refusal("is an update, which has no reference trees: draw it of the run it updates")
+        if self.is_update:
+            raise self.refusal("is an update, which has no reference trees: plot the run that it updates")
         if self.run is None or self.run.frontier is None:
-            raise self.refusal(f"is {'one tree' if isinstance(self.model, Tree) else 'an ensemble'} alone")
+            raise self.refusal("is an ensemble alone" if self.is_ensemble else "is one tree alone")
         return self.run
 
     @cached_property
     def model(self) -> Tree | Ensemble:
         """The tree or the ensemble."""
+        from holdfast.io.model_file import load_model
+
         return load_model(model_file(self.path)) if self.run is None else self.run.model
 
     @property
-    def tree(self) -> Tree:
+    def is_ensemble(self) -> bool:
+        """True if the model is not a single tree."""
+        from holdfast.tree.ensemble import Ensemble
+
+        return isinstance(self.model, Ensemble)
+
+    @property
+    def tree(self) -> Any:
         """The model, which must be one tree."""
-        if isinstance(self.model, Ensemble):
-            raise self.refusal(f"holds {len(self.model.trees)} trees")
+        if self.is_ensemble:
+            raise self.refusal(f"contains {len(self.model.trees)} trees")  # type: ignore[union-attr]
         return self.model
 
     @cached_property
     def rows(self) -> tuple[Table, Any]:
         """The rows of the file, and their true values."""
+        import numpy as np
+
+        from holdfast.data.read import open_source
+        from holdfast.runs.new_rows import read_known_rows
+
         if self.data is None:
             raise ParameterError(f"--what {self.what} needs rows: name a file of them with --data.")
         schema = self.model.schema
@@ -78,114 +164,106 @@ class PlotOrder:
         return table, classes[table.target] if schema.target.is_classes else table.target
 
     @property
-    def features(self) -> Frame:
-        """The columns of the rows that the model asks about, as they were read."""
+    def features(self) -> Any:
+        """The columns of the rows that the model needs, as they were read."""
+        from holdfast.data.read import open_source
+        from holdfast.runs.new_rows import read_features
+
         with open_source(self.data, self.reading.encoding) as source:
             return read_features(source, self.model, self.reading)
 
     @property
     def positive_class(self) -> Label | None:
-        """The class of this name; None if none was named."""
+        """The class of the option; None without it."""
         classes = self.model.schema.target.classes
-        known = {str(label): label for label in classes}
-        if self.positive is not None and self.positive not in known:
-            raise ParameterError(f"--positive {self.positive!r} is no class of the model: {quoted(classes)}.")
-        return None if self.positive is None else known[self.positive]
+        labels = {str(label): label for label in classes}
+        if self.positive is not None and self.positive not in labels:
+            raise ParameterError(
+                f"--positive {self.positive!r} is not a class of the model, which has {quoted(classes)}."
+            )
+        return None if self.positive is None else labels[self.positive]
 
     def refusal(self, why: str) -> DataError:
-        """Why this cannot be drawn, and of what it can be."""
+        """Make the error that names what this plot can be drawn of."""
         needs = PLOTS[self.what].needs
         return DataError(f"Cannot draw {self.what} of '{self.path}': it is drawn of {needs}, and this {why}.")
 
 
-def usual_plot(path: Path) -> str:
-    """What is drawn if nothing is named: the first that there is of the run, the model or the trees."""
+def _usual_plot(path: Path) -> str:
+    """Choose the plot if none is named: the first that the run, the model or the trees have."""
+    from holdfast.io.model_file import load_model
+    from holdfast.tree.tree import Tree
+
     if is_run(path) and (path / "frontier.csv").is_file():
         return "frontier"
-    if _collection(path) is not None:
+    if _load_collection(path) is not None:
         return "distance"
     return "tree" if isinstance(load_model(model_file(path)), Tree) else "importance"
 
 
-def run(order: PlotOrder, output: Path) -> None:
-    """Draw it to the file."""
-    picture_form(output)  # which refuses a name that says nothing, before any work
-    check_output(output, order.path, *([] if order.data is None else [order.data]))
-    with plain_warnings():
-        display = getattr(import_module("holdfast"), PLOTS[order.what].display)
-        _DRAWN[order.what](order, display).save(output)
+def _load_collection(path: Path) -> Sequence[Tree] | None:
+    """Load the trees of a file of several; None for a folder, or the file of one model."""
+    from holdfast.io.model_file import load_trees, read_model_kind
 
-
-# -- one function per plot: the display made of what there is -----------------------------------------------
-
-
-def _sizes(order: PlotOrder, display: Any) -> Any:
-    tree = order.tree
-    if order.run is None or order.run.is_update:
-        return display.from_result(pruning_path(tree), ax=LATER)
-    return display.from_run(order.run, ax=LATER)
-
-
-def _distances(order: PlotOrder, display: Any, kind: str) -> Any:
-    if order.run is not None and order.run.is_update:
-        return display.from_run(order.run, kind=kind, ax=LATER)
-    trees = _collection(order.path)
-    if trees is not None:
-        return display.from_trees(trees, kind=kind, ax=LATER)
-    return display.from_run(order.stable, kind=kind, ax=LATER)
-
-
-def _collection(path: Path) -> Sequence[Tree] | None:
-    """The trees of a file of several; None if it is a folder, or the file of one model."""
     if not path.is_file():
         return None
     return load_trees(path) if read_model_kind(path) == "trees" else None
 
 
-def _importance(order: PlotOrder, display: Any) -> Any:
-    found, model = order.run, order.model
-    if found is not None and found.frontier is not None:
-        candidates = () if found.frontier.has_teacher else found.candidates
-        made = display.from_result(feature_use([*found.references, *candidates]), ax=LATER)
+# -- the plots --------------------------------------------------------------------------------------------
+
+
+def _draw(source: PlotSource) -> Any:
+    """Make the display of the plot."""
+    from holdfast.growth.pruning import pruning_path
+    from holdfast.plots.display import LATER
+
+    what = source.what
+    display = getattr(import_module("holdfast"), PLOTS[what].display)
+    if what in ("frontier", "split-support"):
+        return display.from_run(source.stable_run, ax=LATER)
+    if what == "tree":
+        return display.from_estimator(source.tree, positive=source.positive_class, ax=LATER)
+    if what == "sizes":
+        tree = source.tree
+        if source.run is None or source.is_update:
+            return display.from_result(pruning_path(tree), ax=LATER)
+        return display.from_run(source.run, ax=LATER)
+    if what.startswith("distance"):
+        kind = "matrix" if what == "distance-matrix" else "map"
+        if not source.is_update and (trees := _load_collection(source.path)) is not None:
+            return display.from_trees(trees, kind=kind, ax=LATER)
+        return display.from_run(source.run if source.is_update else source.stable_run, kind=kind, ax=LATER)
+    if what == "importance":
+        return _draw_importance(source, display)
+    if what == "boosting":
+        from holdfast.io.model_file import load
+
+        estimator = None if source.run is not None else load(model_file(source.path))
+        if not hasattr(estimator, "train_loss_"):
+            raise source.refusal("has no losses by rounds")
+        return display.from_estimator(estimator, ax=LATER)
+    if what == "partition":
+        tree, (_, truth) = source.tree, source.rows
+        return display.from_estimator(tree, source.features, truth, positive=source.positive_class, ax=LATER)
+    if not source.model.schema.target.is_classes:
+        raise source.refusal("predicts numbers")
+    return display.from_estimator(source.model, *source.rows, positive=source.positive_class, ax=LATER)
+
+
+def _draw_importance(source: PlotSource, display: Any) -> Any:
+    import numpy as np
+
+    from holdfast.explain.feature_use import feature_use
+    from holdfast.plots.display import LATER
+
+    run, model = source.run, source.model
+    if run is not None and run.frontier is not None:
+        candidates = () if run.frontier.has_teacher else run.candidates
+        drawn = display.from_result(feature_use([*run.references, *candidates]), ax=LATER)
         own = dict(zip(model.schema.names, model.importances.tolist(), strict=True))
-        made.chosen = np.array([own[name] for name in made.names])
-        return made
-    if isinstance(model, Tree):
+        drawn.chosen = np.array([own[name] for name in drawn.names])
+        return drawn
+    if not source.is_ensemble:
         return display.from_result(model, ax=LATER)
-    return display(tuple(model.schema.names), model.importances, n_trees=len(model.trees))
-
-
-def _boosting(order: PlotOrder, display: Any) -> Any:
-    estimator = None if order.run is not None else load(model_file(order.path))
-    if not hasattr(estimator, "train_loss_"):
-        raise order.refusal("has no losses by rounds")
-    return display.from_estimator(estimator, ax=LATER)
-
-
-def _partition(order: PlotOrder, display: Any) -> Any:
-    tree, (_, truth) = order.tree, order.rows
-    return display.from_estimator(tree, order.features, truth, positive=order.positive_class, ax=LATER)
-
-
-def _of_classes(order: PlotOrder, display: Any) -> Any:
-    if not order.model.schema.target.is_classes:
-        raise order.refusal("predicts numbers")
-    return display.from_estimator(order.model, *order.rows, positive=order.positive_class, ax=LATER)
-
-
-_DRAWN: dict[str, Callable[[PlotOrder, Any], Any]] = {
-    "frontier": lambda order, display: display.from_run(order.stable, ax=LATER),
-    "tree": lambda order, display: display.from_estimator(
-        order.tree, positive=order.positive_class, ax=LATER
-    ),
-    "sizes": _sizes,
-    "split-support": lambda order, display: display.from_run(order.stable, ax=LATER),
-    "distance": lambda order, display: _distances(order, display, "map"),
-    "distance-matrix": lambda order, display: _distances(order, display, "matrix"),
-    "importance": _importance,
-    "boosting": _boosting,
-    "partition": _partition,
-    "calibration": _of_classes,
-    "decision-curve": _of_classes,
-    "roc": _of_classes,
-}
+    return display(tuple(model.schema.names), model.importances, n_trees=len(model.trees))  # type: ignore

@@ -1,52 +1,78 @@
-"""`holdfast predict`: the rows of a file with what the model predicts of each."""
+"""`holdfast predict`: add the predictions of a model to the rows of a file."""
+
+from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Collection
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
+import click
 
-from holdfast.cli.words import plain_warnings
-from holdfast.data.cells import MOST_DIGITS, Cells
-from holdfast.data.frame import Frame
-from holdfast.data.parquet import has_typed_columns, read_parquet_columns
-from holdfast.data.read import open_source, read_csv_records
-from holdfast.data.read_options import ReadingOptions, is_parquet
-from holdfast.data.write import write_csv, write_file
-from holdfast.ensembles.bagging import set_vote_threshold
+from holdfast.cli.console import plain_warnings
+from holdfast.cli.errors import check_exists
+from holdfast.cli.options import RAW, cell_options
 from holdfast.errors import DataError
-from holdfast.io.model_file import load, load_model
 from holdfast.runs.folder import check_output, model_file
-from holdfast.runs.new_rows import is_text, read_features
-from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.rules import format_class_names
-from holdfast.tree.tree import Tree
 
-_WHOLE = re.compile(r"[+-]?[0-9]+")
+if TYPE_CHECKING:
+    from holdfast.data.frame import Frame
+    from holdfast.data.read_options import ReadingOptions
+    from holdfast.tree.ensemble import Ensemble
+    from holdfast.tree.tree import Tree
+
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 
 
-def run(model: Path, data: Path, output: Path | None, reading: ReadingOptions, *, raw: bool = False) -> None:
-    """Write the columns of the file, as they are, and the predictions, to the output or to stdout.
+@click.command("predict")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="File to write to, CSV or Parquet by its name; without it, or with -, CSV to the terminal.",
+)
+@cell_options
+@click.option("--raw", is_flag=True, help=RAW)
+def command(model: Path, data: Path, output: Path | None, raw: bool, **cells: Any) -> None:
+    """Add the predictions of MODEL, a model file or a run folder, to the rows of DATA.
 
-    Unless `raw` is asked for, CSV is safe to open in a spreadsheet: see `write_csv`.
+    Columns are matched by name, and stay as they are; only those that the model uses are needed. Text that a
+    spreadsheet would take for a formula gets an apostrophe in front, unless you use --raw. For a class there
+    is also a column p(class) for each class: the probability that the leaf of the row predicts. It need not
+    be the fraction of the class among the training rows of the leaf: leaf values may come from a teacher, be
+    shrunk towards the parent nodes, or be weighted.
     """
+    check_exists(model, data)
+    from holdfast.data.read import open_source
+    from holdfast.data.read_options import is_parquet
+    from holdfast.data.write import write_csv, write_file
+    from holdfast.io.model_file import load, load_model
+    from holdfast.runs.new_rows import is_text, read_features
+    from holdfast.runs.settings import CellSettings
+    from holdfast.tree.ensemble import Ensemble
+
+    reading = CellSettings(**cells).reading_options
+    if output == Path("-"):
+        output = None
     if output is not None:
-        is_parquet(output)  # which refuses a name that says nothing, before any work
+        is_parquet(output)  # raises for an unknown ending before any work
         check_output(output, model, data)
     with plain_warnings():
         fitted = load_model(model_file(model))
         with open_source(data, reading.encoding) as source:
             names = source.names
             features = read_features(source, fitted, reading)
-        typed = output is not None and is_parquet(output)
-        texts = [feature.name for feature in fitted.schema.columns if is_text(feature)] if typed else None
-        # Only trees that vote can have one: no other file is read twice.
-        threshold = _threshold(model) if isinstance(fitted, Ensemble) and fitted.votes else None
-        predicted = _renamed(predictions(fitted, features, threshold), names)
-        columns = {**_cells(data, reading, texts), **predicted}
+        is_typed = output is not None and is_parquet(output)
+        texts = [feature.name for feature in fitted.schema.columns if is_text(feature)] if is_typed else None
+        threshold = None
+        if isinstance(fitted, Ensemble) and fitted.votes:  # no other file is read twice
+            threshold = getattr(load(model_file(model)), "vote_threshold", None)
+        columns = _read_cells(data, reading, texts)
+        columns |= _rename(predictions(fitted, features, threshold), names)
     if output is not None:
         write_file(columns, output, raw=raw)
     else:
@@ -56,37 +82,35 @@ def run(model: Path, data: Path, output: Path | None, reading: ReadingOptions, *
 def predictions(
     model: Tree | Ensemble, features: Frame, threshold: float | None = None
 ) -> dict[str, list[Any]]:
-    """The prediction of each row and, of classes, the fraction of each class."""
+    """Return the prediction of each row and, of classes, the probability of each class."""
+    from holdfast.ensembles.bagging import set_vote_threshold
+    from holdfast.tree.rules import format_class_names
+    from holdfast.tree.tree import Tree
+
     target = model.schema.target
     if isinstance(model, Tree):
         leaves = model.apply(features)
-        values, places = model.value[leaves], model.outcome[leaves]
+        values, classes = model.value[leaves], model.outcome[leaves]
     else:
         values = model.values(features)
-        voted = _voted(model, threshold)
-        places = voted.predict_indices(voted.values(features))
+        voting = model if threshold is None else set_vote_threshold(model, threshold)
+        classes = voting.predict_indices(voting.values(features))
     if not target.is_classes:
         return {"prediction": values[:, 0].tolist()}
     return {
-        "prediction": [target.classes[place] for place in places.tolist()],
-        **{f"p({name})": values[:, place].tolist() for place, name in enumerate(format_class_names(target))},
+        "prediction": [target.classes[index] for index in classes.tolist()],
+        **{f"p({name})": values[:, index].tolist() for index, name in enumerate(format_class_names(target))},
     }
-
-
-def _threshold(model: Path) -> float | None:
-    """The fraction from which on trees vote for the second class, if the file's estimator has one."""
-    return getattr(load(model_file(model)), "vote_threshold", None)
-
-
-def _voted(ensemble: Ensemble, threshold: float | None) -> Ensemble:
-    return ensemble if threshold is None else set_vote_threshold(ensemble, threshold)
 
 
 # -- columns ---------------------------------------------------------------------------------------------
 
 
-def _cells(path: Path, reading: ReadingOptions, texts: Collection[str] | None) -> dict[str, list[Any]]:
-    """All columns of the file as they are written; or, if it is known which are texts, in their types."""
+def _read_cells(path: Path, reading: ReadingOptions, texts: Collection[str] | None) -> dict[str, list[Any]]:
+    """Read all columns as they are written; or, if the columns of `texts` are known, in their types."""
+    from holdfast.data.parquet import has_typed_columns, read_parquet_columns
+    from holdfast.data.read import read_csv_records
+
     if has_typed_columns(path):
         frame = read_parquet_columns(path)
         return {name: column.to_list() for name, column in zip(frame.names, frame.columns, strict=True)}
@@ -94,15 +118,17 @@ def _cells(path: Path, reading: ReadingOptions, texts: Collection[str] | None) -
     written = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
     if texts is None:
         return written
-    return {name: _values(name, cells, reading, is_text=name in texts) for name, cells in written.items()}
+    return {
+        name: _typed_cells(name, cells, reading, is_text=name in texts) for name, cells in written.items()
+    }
 
 
-def _is_object(column: Any) -> bool:
-    return isinstance(column, np.ndarray) and column.dtype == object
+def _typed_cells(name: str, texts: list[str], reading: ReadingOptions, *, is_text: bool) -> list[Any]:
+    """Return the cells of a column as numbers if all are, else as text, without loss of digits."""
+    import numpy as np
 
+    from holdfast.data.cells import MOST_DIGITS, Cells
 
-def _values(name: str, texts: list[str], reading: ReadingOptions, *, is_text: bool) -> list[Any]:
-    """The cells of a column as numbers if they are, else as text; so are numbers that no type can hold."""
     cells = Cells(name, reading)
     cells.extend(tuple(texts))
     if is_text:
@@ -112,16 +138,18 @@ def _values(name: str, texts: list[str], reading: ReadingOptions, *, is_text: bo
     except DataError:  # dates, infinity, numbers and words: the output has what is written
         return list(texts)
     whole = [text.strip() for text in texts if not reading.is_missing(text)]
-    if _is_object(values) or not all(map(_WHOLE.fullmatch, whole)):
+    if (isinstance(values, np.ndarray) and values.dtype == object) or not all(
+        map(_WHOLE_NUMBER.fullmatch, whole)
+    ):
         return cast("list[Any]", values.tolist())
     if any(len(text) > MOST_DIGITS for text in whole):
         return list(texts)
     return [None if value != value else int(value) for value in values.tolist()]
 
 
-def _renamed(columns: dict[str, list[Any]], taken: tuple[str, ...]) -> dict[str, list[Any]]:
-    """The columns under names that are not taken: prediction_2 where there is a prediction already."""
-    used, renamed = set(taken), {}
+def _rename(columns: dict[str, list[Any]], names: tuple[str, ...]) -> dict[str, list[Any]]:
+    """Rename columns whose names are used already: prediction_2 beside a column prediction."""
+    used, renamed = set(names), {}
     for name, values in columns.items():
         free = next(each for each in chain([name], (f"{name}_{n}" for n in count(2))) if each not in used)
         used.add(free)

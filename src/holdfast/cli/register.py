@@ -1,47 +1,78 @@
-"""`holdfast register check` and `holdfast register show`."""
+"""`holdfast register`: the record of the changes of a deployed model."""
 
 from pathlib import Path
 
 import click
 
 from holdfast._files import replace_file
-from holdfast.cli.endings import NOT_PASSED, end_with
-from holdfast.governance.register import check_register, find_model, register_text
+from holdfast.cli.errors import NOT_PASSED, end_with
+from holdfast.cli.options import output_option
 from holdfast.runs.folder import check_output
 
 
-def check_chain(register: Path, head: str | None, output: Path | None) -> None:
-    """Print what was found, and end with exit code 3 if the register is broken."""
-    _check_output(output, register)
-    found = check_register(register, head=head)
-    _say(str(found), output)
-    if not found:
-        end_with(NOT_PASSED)
+@click.group("register")
+def command() -> None:
+    """Read a change register, check it, and find the models that it names."""
 
 
-def show_records(register: Path, last: int | None, output: Path | None) -> None:
-    """Print the records; of a broken register those before the break, and what is wrong."""
-    _check_output(output, register)
-    found = check_register(register)
-    records = found.records[-last:] if last else found.records
-    _say(register_text(records) if records else "no records", output)
-    if not found:
-        click.echo(found, err=True)
-        end_with(NOT_PASSED)
+@command.command("check")
+@click.argument("register", type=click.Path(path_type=Path))
+@click.option(
+    "--head",
+    metavar="HASH",
+    help="Hash of a record that is known from elsewhere and must be there, such as the last one.",
+)
+@output_option()
+def check(register: Path, head: str | None, output: Path | None) -> None:
+    """Check that every record of REGISTER is unchanged, and follows the one before.
 
+    Ends with exit code 3 if one is not.
+    """
+    from holdfast.governance.register import check_register
 
-def find_file(wanted: str, folder: Path, output: Path | None) -> None:
-    """Print where the model is that has this hash."""
-    _check_output(output)
-    _say(str(find_model(wanted, folder)), output)
-
-
-def _check_output(output: Path | None, *inputs: Path) -> None:
     if output is not None:
-        check_output(output, *inputs)
+        check_output(output, register)
+    result = check_register(register, head=head)
+    _print(str(result), output)
+    if not result:
+        end_with(NOT_PASSED)
 
 
-def _say(text: str, output: Path | None) -> None:
+@command.command("show")
+@click.argument("register", type=click.Path(path_type=Path))
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N records.")
+@output_option()
+def show(register: Path, last: int | None, output: Path | None) -> None:
+    """Show the records of REGISTER: which model replaced which, when, by whom and why."""
+    from holdfast.governance.register import check_register, register_text
+
+    if output is not None:
+        check_output(output, register)
+    result = check_register(register)
+    records = result.records[-last:] if last else result.records
+    _print(register_text(records) if records else "no records", output)
+    if not result:  # the records are those before the break
+        click.echo(result, err=True)
+        end_with(NOT_PASSED)
+
+
+@command.command("find")
+@click.argument("hash")
+@click.argument("folder", type=click.Path(path_type=Path), default=Path())
+@output_option()
+def find(hash: str, folder: Path, output: Path | None) -> None:  # noqa: A002 (the word of the register)
+    """Find the model file with this HASH, or its first digits, in FOLDER or a folder in it.
+
+    Loading that file takes a change back.
+    """
+    from holdfast.governance.register import find_model
+
+    if output is not None:
+        check_output(output)
+    _print(str(find_model(hash, folder)), output)
+
+
+def _print(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text)
     else:

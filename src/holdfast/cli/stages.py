@@ -1,100 +1,190 @@
-"""`holdfast stages`: a tree for every stage of a data file."""
+"""`holdfast stages`: one tree after another, stage by stage."""
+
+from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from rich.console import Console
+import click
 
+from holdfast._choices import MEMORIES, MIN_STAGE_ROWS, MOST_LEAVES, SEQUENCE_STRATEGIES, TEACHER_NAMES
 from holdfast._files import replace_file
 from holdfast._text import duration_text, pluralize
 from holdfast._version import __version__
 from holdfast._view import WIDTH
-from holdfast.cli.continued import continued
-from holdfast.cli.stages_settings import StagesSettings
-from holdfast.cli.words import paragraph, plain_warnings, verbatim
-from holdfast.data.read_options import is_parquet
-from holdfast.data.table import Table
-from holdfast.data.target import attach_name
-from holdfast.data.write import write_file
-from holdfast.errors import DataError, ParameterError
-from holdfast.estimators.base import build_estimator
-from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
-from holdfast.report.page import write_report
-from holdfast.runs.dataset import Rows, read_rows
-from holdfast.runs.files import timed, write_json
-from holdfast.runs.folder import check_output
-from holdfast.update.sequence import StageSequence, StageSettings, sequence_view
-
-CARRIED = (
-    *("strategy", "memory", "half_life", "tolerance", "movement_weight", "hindsight", "compare", "min_rows"),
-    "strict_groups",
+from holdfast.cli.compare import check_output_name
+from holdfast.cli.console import continue_run, make_console, paragraph, plain_warnings, verbatim
+from holdfast.cli.errors import check_exists
+from holdfast.cli.options import (
+    cell_options,
+    cluster_option,
+    column_options,
+    half_life_option,
+    output_option,
+    restart_option,
+    scoring_option,
+    seed_and_jobs,
 )
-TRAINED = ("max_leaf_nodes", "max_depth", "teacher", "scoring", "random_state", "n_jobs")
+from holdfast.errors import ParameterError
+
+if TYPE_CHECKING:
+    from holdfast.update.sequence import StageSequence
 
 
-def run(
-    data: Path, output: Path | None, settings: StagesSettings, console: Console, *, restart: bool = False
+@click.command("stages", context_settings={"show_default": True})
+@click.argument("data", type=click.Path(path_type=Path))
+@column_options(
+    stage="Column of years, cohorts or sites in their order: one tree for each.",
+    groups="Column of groups, such as patients, whose rows are sampled together.",
+)
+@click.option(
+    "--strategy",
+    type=click.Choice(SEQUENCE_STRATEGIES, case_sensitive=False),
+    default=SEQUENCE_STRATEGIES[0],
+    help="update: each tree as close to the last as its fit allows; shortest-path: the sequence of least "
+    "total loss and distance.",
+)
+@click.option(
+    "--memory",
+    type=click.Choice(MEMORIES, case_sensitive=False),
+    default=MEMORIES[0],
+    help="Training rows of a stage: all rows so far, or those of the stage alone.",
+)
+@half_life_option
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0),
+    help="Fit that a tree may lose against a new tree.  [default: 0.02; none for a shortest path]",
+)
+@click.option(
+    "--movement-weight",
+    type=click.FloatRange(0),
+    help="Shortest path: loss of fit that one unit of tree distance is worth.  [default: 0.02]",
+)
+@click.option("--hindsight", is_flag=True, help="Shortest path: offer the splits of later stages, too.")
+@click.option("--compare", is_flag=True, help="Also train a new tree at each stage.")
+@click.option(
+    "--min-rows",
+    type=click.IntRange(1),
+    default=MIN_STAGE_ROWS,
+    help="A stage with fewer rows is joined with the next.",
+)
+@click.option(
+    "--strict-groups",
+    is_flag=True,
+    help="With --groups: score only rows of groups that are in no earlier stage.",
+)
+@click.option("--max-leaf-nodes", type=click.IntRange(2), default=MOST_LEAVES, help="Most leaves.")
+@click.option("--max-depth", type=click.IntRange(1, 1000), default=5, help="Most splits on a path.")
+@click.option(
+    "--teacher",
+    type=click.Choice(TEACHER_NAMES, case_sensitive=False),
+    default=TEACHER_NAMES[0],
+    help="Model that the trees are distilled from.",
+)
+@scoring_option
+@seed_and_jobs("trees")
+@cluster_option
+@output_option("File: a page in HTML, a picture in SVG, figures in JSON, a row per stage in CSV or Parquet.")
+@cell_options
+@restart_option
+def command(
+    data: Path,
+    output: Path | None,
+    restart: bool,
+    strategy: str,
+    memory: str,
+    half_life: float | None,
+    tolerance: float | None,
+    movement_weight: float | None,
+    hindsight: bool,
+    compare: bool,
+    min_rows: int,
+    strict_groups: bool,
+    max_leaf_nodes: int,
+    max_depth: int,
+    teacher: str,
+    scoring: str | None,
+    random_state: int,
+    n_jobs: int,
+    **columns: Any,
 ) -> None:
-    """Carry a tree through the stages, print what happened, and write it to a file."""
-    if settings.stage is None:
+    """Fit one tree after another to the stages of DATA (CSV or Parquet), and show which rules change when.
+
+    A stable tree for the first stage, then at each stage as small a change of it as its fit allows; or the
+    sequence of trees of least total loss and distance. Each tree is scored on the next stage.
+    """
+    check_exists(data)
+    if columns["stage"] is None:
         raise ParameterError("--stage is missing: name the column of the stages, such as years.")
-    StageSettings(**_carried_by(settings))  # before any work
+    import numpy as np
+
+    from holdfast.estimators.base import build_estimator
+    from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
+    from holdfast.runs.dataset import read_rows
+    from holdfast.runs.files import timed
+    from holdfast.runs.settings import DataSettings
+    from holdfast.update.sequence import StageSettings, sequence_view
+
+    sequence_settings: dict[str, Any] = {
+        "strategy": strategy,
+        "memory": memory,
+        "half_life": half_life,
+        "tolerance": tolerance,
+        "movement_weight": movement_weight,
+        "hindsight": hindsight,
+        "compare": compare,
+        "min_rows": min_rows,
+        "strict_groups": strict_groups,
+    }
+    StageSettings(**sequence_settings)  # raises before any work
     if output is not None:
-        _check_name(output, data)
+        check_output_name(output, data, {".svg": "for a picture"})
+    console, settings = make_console(), DataSettings(**columns)
     with plain_warnings():
         rows = read_rows(data, settings)
         table = rows.table(settings.task)
         size = f"{pluralize(table.n_rows, 'row')}, {pluralize(table.n_features, 'feature')}"
         paragraph(console, f"{size}, {pluralize(len(rows.stages), 'stage')}.\n", style="dim")
-        with continued(output, console, restart=restart):
-            sequence, seconds = timed(lambda: _carried(rows, table, settings, console))
+        model = build_estimator(
+            StableTreeClassifier if table.schema.target.is_classes else StableTreeRegressor,
+            max_leaf_nodes=max_leaf_nodes,
+            max_depth=max_depth,
+            teacher=teacher,
+            scoring=scoring,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            custom_features=list(settings.custom_features) or None,
+            verbose=True,
+        )
+
+        def fit_stages() -> StageSequence:
+            model.fit_stages(
+                rows.features,
+                rows.y,
+                table.weight,
+                stage=np.array(rows.stages, object)[rows.stage],
+                stage_order=rows.stages,
+                groups=rows.groups,
+                **sequence_settings,
+            )
+            sequence: StageSequence = model.stages_
+            return sequence
+
+        with continue_run(output, console, restart=restart):
+            sequence, seconds = timed(fit_stages)
             if output is not None:
                 write_stages(sequence, output)
     verbatim(console, sequence_view(sequence).to_text(min(WIDTH, console.width)))
     paragraph(console, f"\nFitted in {duration_text(seconds)}.", style="dim")
 
 
-def _check_name(output: Path, data: Path) -> None:
-    check_output(output, data)
-    if output.suffix.lower() in (".json", ".html", ".svg"):
-        return
-    try:
-        is_parquet(output)
-    except DataError as error:
-        others = "in .json for JSON; in .html for a page; in .svg for a picture."
-        raise DataError(f"{str(error).removesuffix('.')}; {others}") from None
-
-
-def _carried(rows: Rows, table: Table, settings: StagesSettings, console: Console) -> StageSequence:
-    kind = StableTreeClassifier if table.schema.target.is_classes else StableTreeRegressor
-    parameters = {name: getattr(settings, name) for name in TRAINED}
-    model = build_estimator(kind, **parameters, custom_features=list(settings.question) or None, verbose=True)
-    model.fit_stages(
-        rows.features,
-        _named_target(rows),
-        table.weight,
-        stage=np.array(rows.stages, object)[rows.stage],
-        stage_order=rows.stages,
-        groups=rows.groups,
-        **_carried_by(settings),
-    )
-    sequence: StageSequence = model.stages_
-    return sequence
-
-
-def _named_target(rows: Rows) -> Any:
-    """The target, which bears the name of its column also where it comes from a file of text."""
-    values = rows.frame.column(rows.target)
-    return attach_name(values, rows.target) if isinstance(values, np.ndarray) else values
-
-
-def _carried_by(settings: StagesSettings) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in CARRIED}
-
-
 def write_stages(sequence: StageSequence, output: Path) -> None:
-    """A page, a picture, all figures in JSON, or one row per stage in a file of data."""
+    """Write a page, a picture, all figures as JSON, or one row per stage to a file of data."""
+    from holdfast.data.write import write_file
+    from holdfast.report.page import write_report
+    from holdfast.runs.files import write_json
+
     ending = output.suffix.lower()
     if ending == ".html":
         write_report(sequence, output)

@@ -1,14 +1,21 @@
-"""`holdfast status`: how far a run is."""
+"""`holdfast status`: show how far a run is."""
 
 import json
 from pathlib import Path
 
 import click
 
-from holdfast.runs.status import run_status
 
+@click.command("status")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def command(run: Path, as_json: bool) -> None:
+    """Show how far the run is that is written to RUN, the folder or the file of its -o.
 
-def run(path: Path, *, as_json: bool) -> None:
-    """Print what is known of the run, in sentences or as JSON."""
-    status = run_status(path)
+    Whether it is finished, running or stopped; its current step, the results that are kept, its process, and
+    the command that continues it.
+    """
+    from holdfast.runs.status import run_status
+
+    status = run_status(run)
     click.echo(json.dumps(status.to_dict(), indent=2) if as_json else str(status))

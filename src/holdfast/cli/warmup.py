@@ -1,17 +1,19 @@
-"""What `holdfast warmup` does and says."""
+"""`holdfast warmup`: compile beforehand what a first run would compile."""
 
-from rich.console import Console
+import click
 
 from holdfast._text import duration_text
-from holdfast.cli.fit import COMPILING
-from holdfast.cli.words import compiled_text
-from holdfast.kernels.consensus.search import find_consensus
-from holdfast.kernels.jit import Kernel
-from holdfast.runs.compile import warm_up
+from holdfast.cli.console import COMPILING, compiled_text, make_console
 
 
-def run(console: Console) -> None:
-    """Make the kernels of all models ready, and say what was done and where they are."""
+@click.command("warmup")
+def command() -> None:
+    """Compile the kernels of all models now, so that no later run has to: for images and clusters."""
+    from holdfast.kernels.consensus.search import find_consensus
+    from holdfast.kernels.jit import Kernel
+    from holdfast.runs.compile import warm_up
+
+    console = make_console(soft_wrap=True)
     with console.status(COMPILING):
         ready = warm_up()
     what = f"Kernels {compiled_text()}" if ready.compiled else "All kernels were on disk: loaded"

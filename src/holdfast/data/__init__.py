@@ -1,1 +1,1 @@
-"""Rows ready for growing: schema, table, questions, and the reading of every kind of input."""
+"""Data: tables and schemas, and the reading and writing of files."""

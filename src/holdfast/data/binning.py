@@ -83,7 +83,8 @@ def _code_column(
     Return the numbers of codes and of ranks, the kind of subset, whether there are too many categories for
     codes, and the highest rank in each bin (empty for categories).
     """
-    codes, kind = buffers.codes[j // 4, :, j % 4], _subset_kind(features[j])
+    codes, feature = buffers.codes[j // 4, :, j % 4], features[j]
+    kind = YES_NO if feature.kind == "question" else int(feature.kind == "nominal")
     ranks = np.empty(len(codes), np.int32)  # written at random places, and the buffer may be a file
     if not kind:
         rows_below = write_dense_ranks(columns[j], ranks)
@@ -91,7 +92,7 @@ def _code_column(
         bins, tops = bin_ranks(ranks, rows_below, repeats)
         codes[:] = bins.take(ranks)  # rank -1 takes the last one; three times as fast as bins[ranks]
         return len(tops), len(rows_below) - 1, kind, False, tops
-    n_categories = len(features[j].categories)
+    n_categories = len(feature.categories)
     buffers.ranks[j] = ranks[:] = np.where(np.isnan(columns[j]), -1, columns[j])
     is_wide = n_categories > MOST_BINS
     if not is_wide:
@@ -213,9 +214,3 @@ def _at_borders(rows_below: LongArray) -> LongArray:
     """Return the ranks at which each 240th of the rows begins."""
     borders = -(-np.arange(1, MOST_BINS) * rows_below[-1] // MOST_BINS)
     return np.asarray(rows_below[:-1].searchsorted(borders), np.int64)
-
-
-def _subset_kind(feature: Feature) -> int:
-    if feature.kind == "question":
-        return YES_NO
-    return int(feature.kind == "nominal")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import FloatArray, LongArray
-from holdfast._text import RowLabels, first_rows, quoted, row_name
+from holdfast._text import RowLabels, first_rows, pluralize, quoted, row_name
 from holdfast.data.columns import infinity_error, note_merged_integers
 from holdfast.data.dates import (
     DAYS,
@@ -29,15 +29,15 @@ from holdfast.data.dates import (
 )
 from holdfast.data.read_options import Numerals, Problem, ReadingOptions, UnreadableColumn, guess_numerals
 
-_DIGITS = re.compile(r"[0-9]+")  # with a zero in front, a postcode
+_DIGITS = re.compile(r"[0-9]+")  # with a leading zero, a postcode
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _INFINITY = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 
-# A column is one of numbers, and some cells of it are wrong, if the others are so few of its different cells,
-# or of its rows.
+# A column is numeric with some wrong cells if these are at most this fraction of its distinct cells, or of
+# its rows.
 MOST_ODD = 0.2
 MOST_ODD_ROWS = 0.05
-MOST_DIGITS = 15  # of an integer: with more of them, neighbours may run together as floats
+MOST_DIGITS = 15  # of integers that are distinct as floats
 DATES_WAY_OUT = (
     f"date={{}} reads them as {DAYS}, date={{}}:parts as year, month and weekday, categorical={{}} as text, "
     "and drop={} leaves them out"
@@ -49,20 +49,20 @@ class Cells:
 
     def __init__(self, name: str, rules: ReadingOptions | None = None) -> None:
         self.name = name
-        self.notes: list[str] = []  # what the user would want to know of how they were read
+        self.notes: list[str] = []  # warnings about how they were read
         self._rules = ReadingOptions() if rules is None else rules
         self._index: defaultdict[str, int] = defaultdict(count().__next__)
-        self._codes = array("q")  # of each row, the position of its cell among the distinct ones
+        self._codes = array("q")  # position of each row's cell among the distinct ones
 
-    def extend(self, cells: Iterable[str], which: LongArray | None = None) -> None:
-        """Append rows: one cell each, or the cell of `cells` that `which` numbers."""
+    def extend(self, cells: Iterable[str], rows: LongArray | None = None) -> None:
+        """Append rows: one per cell, or the cells at these positions."""
         codes = map(self._index.__getitem__, cells)
-        if which is None:
+        if rows is None:
             self._codes.extend(codes)
         else:
-            self._codes.frombytes(np.fromiter(codes, np.int64)[which].tobytes())
+            self._codes.frombytes(np.fromiter(codes, np.int64)[rows].tobytes())
 
-    # -- as what they are read -------------------------------------------------------------------------------
+    # -- reading ---------------------------------------------------------------------------------------------
 
     def as_text(self, known: Collection[Any] = ()) -> NDArray[Any]:
         """Return the cells as text, None where missing; a `known` category is never missing."""
@@ -74,8 +74,8 @@ class Cells:
     def as_column(self, names: RowLabels | None) -> NDArray[Any]:
         """Return float64 with NaN for gaps if the cells are numbers, else text with None for gaps.
 
-        `names` has what messages call the rows. Infinity among numbers, dates, numbers that are
-        written in another way, and a few words among many numbers raise a DataError.
+        `names` are the rows in messages. Infinity among numbers, dates, numbers in another format, and a few
+        words among many numbers raise a DataError.
         """
         odd = self._rules.numerals.find_unreadable(self._known)
         is_plain = not odd or (len(odd) < len(self._known) and all(map(_INFINITY.fullmatch, odd)))
@@ -88,16 +88,20 @@ class Cells:
         if not self._are_few(odd):
             words = [cell for cell in dict.fromkeys(self._cells) if cell.lower() == "none"]
             if words:
-                count = int(self._rows(words).sum())
-                rows = f"{count} row" if count == 1 else f"{count} rows"
+                rows = pluralize(int(self._rows(words).sum()), "row")
                 self.notes.append(
-                    f"column {self.name!r}: the word {words[0]!r}, in {rows}, is read as missing. If that "
-                    "is a category of its own, give it another name in the file, such as 'no'."
+                    f"column {self.name!r}: the word {words[0]!r}, in {rows}, is read as missing. If it is a "
+                    "category, give it another name in the file, such as 'no'."
                 )
             return self.as_text()
         if not self._rules.coerce:
-            raise UnreadableColumn(self._few_words(odd, names))
-        return self._coerced(odd, names, "number")
+            n_numbers = int(self._rows(self._known).sum() - self._rows(odd).sum())
+            way_out = (
+                "coerce=True reads such cells as missing, categorical={} all as categories; or correct them"
+            )
+            content = f"{n_numbers} numbers, but also "
+            raise UnreadableColumn(Problem(self.name, content, self._describe_odd(odd, names), way_out))
+        return self._coerce(odd, names)
 
     def as_numbers(self, names: RowLabels | None) -> FloatArray:
         """Return the cells as numbers; a DataError names the first that is not one."""
@@ -106,8 +110,8 @@ class Cells:
             return self._numbers(names)
         self._raise_for_other_numerals(odd, names, "")
         if self._rules.coerce:
-            return self._coerced(odd, names, "number")
-        example = f"and here {self._place(odd, names)}"
+            return self._coerce(odd, names)
+        example = f"and here {self._describe_odd(odd, names)}"
         raise UnreadableColumn(
             Problem(self.name, "numbers in the model, ", example, "coerce=True reads such cells as missing")
         )
@@ -118,16 +122,16 @@ class Cells:
         order = column.order or (*possible_orders(dates), ORDERS[0])[0]
         odd = [cell for cell in self._known if parse_moment(cell, order) is None]
         if odd and not self._rules.coerce:
-            raise no_date_error(column, *self._first(odd, names))
+            raise no_date_error(column, *self._find_first(odd, names))
         if column.order is None and is_ambiguous(dates):
-            raise ambiguity_error(column, *self._first(dates, names))
+            raise ambiguity_error(column, *self._find_first(dates, names))
         if odd:
             self._note_coerced(odd, names, "date")
         cells = zip(self._cells, self._are_missing, strict=True)
         moments = [None if is_gap else parse_moment(cell, order) for cell, is_gap in cells]
         return {name: self._spread(values) for name, values in column.numbers(moments).items()}
 
-    # -- what is known of them -------------------------------------------------------------------------------
+    # -- properties ------------------------------------------------------------------------------------------
 
     @property
     def is_empty(self) -> bool:
@@ -164,13 +168,13 @@ class Cells:
         chosen = set(cells)
         return self._spread(np.array([cell in chosen for cell in self._cells]))
 
-    def _first(self, cells: Sequence[str], names: RowLabels | None) -> tuple[str, str]:
+    def _find_first(self, cells: Sequence[str], names: RowLabels | None) -> tuple[str, str]:
         """Return the first of these cells in the file, and its row."""
         row = int(self._rows(cells).argmax())
         return self._cells[self._codes[row]], row_name(row, names)
 
-    def _place(self, cells: Sequence[str], names: RowLabels | None) -> str:
-        cell, where = self._first(cells, names)
+    def _describe_odd(self, cells: Sequence[str], names: RowLabels | None) -> str:
+        cell, where = self._find_first(cells, names)
         rest = int(self._rows(cells).sum()) - 1
         return f"{cell!r} at {where}" + (f" and {rest} more such cells" if rest > 1 else "")
 
@@ -180,36 +184,30 @@ class Cells:
         n_odd, n_known = int(self._rows(odd).sum()), int(self._rows(self._known).sum())
         return len(odd) < MOST_ODD * len(self._known) or n_odd <= MOST_ODD_ROWS * n_known
 
-    # -- what raises an error --------------------------------------------------------------------------------
+    # -- errors and notes ------------------------------------------------------------------------------------
 
     def _raise_for_other_numerals(self, odd: Sequence[str], names: RowLabels | None, other_way: str) -> None:
-        ways = guess_numerals(self._known, self._rules.numerals, 1 - MOST_ODD)
-        readable = [cell for cell in odd if any(way.matches_number(cell) for way in ways)]
+        formats = guess_numerals(self._known, self._rules.numerals, 1 - MOST_ODD)
+        readable = [cell for cell in odd if any(each.matches_number(cell) for each in formats)]
         if not readable:
             return
-        cell, where = self._first(readable, names)
-        way_out = _numerals_way_out(ways, cell) + other_way
-        raise UnreadableColumn(Problem(self.name, _written(ways), f", as {cell!r} at {where}", way_out))
+        cell, where = self._find_first(readable, names)
+        way_out = _suggest_formats(formats, cell) + other_way
+        raise UnreadableColumn(
+            Problem(self.name, _describe_formats(formats), f", as {cell!r} at {where}", way_out)
+        )
 
     def _raise_for_dates(self, names: RowLabels | None) -> None:
         dates = list(filter(is_date, self._known))
         others = len(self._known) - len(dates)
         if not dates or others >= max(MOST_ODD * len(self._known), 1):
             return
-        cell, where = self._first(dates, names)
+        cell, where = self._find_first(dates, names)
         raise UnreadableColumn(Problem(self.name, "dates", f", as {cell!r} at {where}", DATES_WAY_OUT))
 
-    def _few_words(self, odd: Sequence[str], names: RowLabels | None) -> Problem:
-        n_numbers = int(self._rows(self._known).sum() - self._rows(odd).sum())
-        return Problem(
-            self.name,
-            f"{n_numbers} numbers, but also ",
-            self._place(odd, names),
-            "coerce=True reads such cells as missing, categorical={} all as categories; or correct them",
-        )
-
-    def _coerced(self, odd: Sequence[str], names: RowLabels | None, noun: str) -> FloatArray:
-        self._note_coerced(odd, names, noun)
+    def _coerce(self, odd: Sequence[str], names: RowLabels | None) -> FloatArray:
+        """Return the cells as numbers, with odd cells as missing."""
+        self._note_coerced(odd, names, "number")
         return self._numbers(names, frozenset(odd))
 
     def _note_coerced(self, odd: Sequence[str], names: RowLabels | None, noun: str) -> None:
@@ -238,18 +236,18 @@ class Cells:
         return distinct[np.frombuffer(self._codes, np.int64)]
 
 
-def _written(ways: Sequence[Numerals]) -> str:
-    if len(ways) > 1:
+def _describe_formats(formats: Sequence[Numerals]) -> str:
+    if len(formats) > 1:
         return "numbers with a comma"
     marks = {",": "commas", ".": "points", " ": "blanks", "'": "apostrophes"}
-    if ways[0].thousands:
-        return f"numbers with {marks[ways[0].thousands]} between thousands"
-    return f"numbers with a decimal {'comma' if ways[0].decimal == ',' else 'point'}"
+    if formats[0].thousands:
+        return f"numbers with {marks[formats[0].thousands]} between thousands"
+    return f"numbers with a decimal {'comma' if formats[0].decimal == ',' else 'point'}"
 
 
-def _numerals_way_out(ways: Sequence[Numerals], cell: str) -> str:
-    if len(ways) > 1:
-        return ", ".join(f"{way.parameters} reads it as {way.number(cell):.15g}" for way in ways)
-    if not ways[0].parameters:
+def _suggest_formats(formats: Sequence[Numerals], cell: str) -> str:
+    if len(formats) > 1:
+        return ", ".join(f"{each.parameters} reads it as {each.number(cell):.15g}" for each in formats)
+    if not formats[0].parameters:
         return "write all numbers of the file with one decimal mark; without decimal=',' these are read"
-    return f"{ways[0].parameters} reads them as numbers"
+    return f"{formats[0].parameters} reads them as numbers"

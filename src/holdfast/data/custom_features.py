@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from keyword import iskeyword
 from sys import float_info
 from typing import Any, Literal, Never, Protocol
@@ -88,14 +88,9 @@ def parse_custom_features(texts: Iterable[str], features: Sequence[Feature]) -> 
     """Parse several custom features over the same columns."""
     if not (texts := list(texts)):
         return
-    columns = FeatureColumns(features)
+    parser = _Parser(features)
     for text in texts:
-        parser = _Parser(text, columns)
-        expression = parser.boolean(parser.text.syntax())
-        if not parser.positions:
-            names = join_parts([quote_name(name) for name in columns.indices])
-            raise parser.text.error("it uses no column", f"The columns are {names}.")
-        yield CustomFeature(text, tuple(parser.positions), expression)
+        yield parser.parse(text)
 
 
 def read_custom_features(custom_features: Any) -> tuple[str, ...]:
@@ -153,14 +148,25 @@ class _Term:
 
 
 class _Parser:
-    """Parser of one custom feature; collects the columns it reads."""
+    """Parser of custom features over the same columns."""
 
-    def __init__(self, text: str, columns: FeatureColumns) -> None:
-        self.text = FeatureText(text)
-        self.error_at = self.text.error_at
-        self.columns = columns
-        self.features, self.indices = columns.features, columns.indices
-        self.positions: dict[int, int] = {}  # from the index of a column to its position among those read
+    text: FeatureText
+    positions: dict[int, int]  # from the index of a column to its position among those read
+
+    def __init__(self, features: Sequence[Feature]) -> None:
+        self.features = features
+        self.indices = {column.name: i for i, column in enumerate(features) if column.kind != "question"}
+        self._codes: dict[str, dict[Label, float]] = {}
+        self._pairs: dict[tuple[str, str], tuple[tuple[float, ...], tuple[float, ...], bool]] = {}
+
+    def parse(self, text: str) -> CustomFeature:
+        """Parse one custom feature."""
+        self.text, self.positions = FeatureText(text), {}
+        expression = self.boolean(self.text.syntax())
+        if not self.positions:
+            names = join_parts([quote_name(name) for name in self.indices])
+            raise self.text.error("it uses no column", f"The columns are {names}.")
+        return CustomFeature(text, tuple(self.positions), expression)
 
     def boolean(self, node: ast.expr) -> Expression:
         """Parse a part that must be true or false."""
@@ -169,7 +175,7 @@ class _Parser:
             return term.expression
         if term.feature and all(isinstance(category, bool) for category in term.feature.categories):
             return Lookup(term.position, tuple(map(float, term.feature.categories)))
-        raise self.error_at(
+        raise self.text.error_at(
             node, f"is {_KINDS[term.kind]}, not true or false: compare it with something", _EXAMPLE
         )
 
@@ -210,13 +216,13 @@ class _Parser:
         if not isinstance(value, int | float):
             return self._unsupported(node)
         if abs(value) > float_info.max:
-            raise self.error_at(node, "is too large a number", f"The largest is {float_info.max:.2g}.")
+            raise self.text.error_at(node, "is too large a number", f"The largest is {float_info.max:.2g}.")
         return _Term(node, "number", Constant(float(value)), literal=value)
 
     def _column(self, node: ast.Name) -> _Term:
         name = self.text.piece(node).removeprefix("`").removesuffix("`")
         if name not in self.indices:
-            raise self.error_at(
+            raise self.text.error_at(
                 node, "is not a column", suggest_names(name, "columns", self.indices, quote_name)
             )
         index = self.indices[name]
@@ -241,15 +247,15 @@ class _Parser:
     def _function(self, node: ast.Call) -> _Term:
         name, count = self.text.piece(node.func), len(node.args)
         if name not in FUNCTIONS:
-            raise self.error_at(node.func, "is not a function of the language")
+            raise self.text.error_at(node.func, "is not a function of the language")
         if node.keywords:
-            raise self.error_at(
+            raise self.text.error_at(
                 node.keywords[0].value, f"is a keyword argument of {name}, which is not allowed"
             )
         if name in ("max", "min") and count < 2:
-            raise self.error_at(node, f"has {count} argument(s) for {name}", "It takes two or more.")
+            raise self.text.error_at(node, f"has {count} argument(s) for {name}", "It takes two or more.")
         if name not in ("max", "min") and count != 1:
-            raise self.error_at(node, f"has {count} arguments for {name}", "It takes exactly one.")
+            raise self.text.error_at(node, f"has {count} arguments for {name}", "It takes exactly one.")
         return _Term(node, "number", Operation(name, tuple(map(self.number, node.args))))
 
     # -- comparisons -----------------------------------------------------------------------------------------
@@ -264,10 +270,10 @@ class _Parser:
 
     def _compare(self, left: _Term, name: str, right: _Term) -> Expression:
         if left.feature and right.feature:
-            codes, other_codes, is_ordered = self.columns.pair(left.feature, right.feature)
+            codes, other_codes, is_ordered = self._pair_codes(left.feature, right.feature)
             if name not in ("==", "!=") and not is_ordered:
                 problem = f"and {quote_name(right.feature.name)} have no order in common"
-                raise self.error_at(left.node, problem, "Compare the two with == or !=.")
+                raise self.text.error_at(left.node, problem, "Compare the two with == or !=.")
             return Operation(name, (Lookup(left.position, codes), Lookup(right.position, other_codes)))
         if left.feature:
             right = self._as_category(right, left.feature, name)
@@ -280,14 +286,18 @@ class _Parser:
 
     def _membership(self, node: ast.Compare) -> Expression:
         if len(node.ops) > 1:
-            raise self.error_at(node, "chains `in` with another comparison", "Join the two with `and`.")
+            raise self.text.error_at(node, "chains `in` with another comparison", "Join the two with `and`.")
         value, choices = self.term(node.left), node.comparators[0]
         if not isinstance(choices, ast.Tuple | ast.List | ast.Set) or not choices.elts:
-            raise self.error_at(choices, "is not a list of values", "Write one, as in city in ('a', 'b').")
+            raise self.text.error_at(
+                choices, "is not a list of values", "Write one, as in city in ('a', 'b')."
+            )
         terms = [self.term(choice) for choice in choices.elts]
         for term in terms:
             if term.literal is None:
-                raise self.error_at(term.node, "is not a constant", "Only numbers or text can follow `in`.")
+                raise self.text.error_at(
+                    term.node, "is not a constant", "Only numbers or text can follow `in`."
+                )
         if value.feature:
             terms = [self._as_category(term, value.feature, "in") for term in terms]
         else:
@@ -299,34 +309,58 @@ class _Parser:
 
     def _as_number(self, term: _Term) -> _Term:
         if term.kind != "number":
-            raise self.error_at(term.node, f"is {_KINDS[term.kind]}, not a number", _HINTS[term.kind])
+            raise self.text.error_at(term.node, f"is {_KINDS[term.kind]}, not a number", _HINTS[term.kind])
         return term
 
     def _as_category(self, term: _Term, feature: Feature, name: str) -> _Term:
         """Return the index of the category that the constant names."""
         column = quote_name(feature.name)
         if term.literal is None:
-            raise self.error_at(
+            raise self.text.error_at(
                 term.node, f"is {_KINDS[term.kind]}, not a category of {column}", _HINTS["category"]
             )
-        codes = self.columns.codes(feature)
+        codes = self._list_codes(feature)
         if term.literal not in codes:
             remedy = suggest_names(term.literal, "categories", feature.categories, repr)
-            raise self.error_at(term.node, f"is not a category of {column}", remedy)
+            raise self.text.error_at(term.node, f"is not a category of {column}", remedy)
         if name not in ("==", "!=", "in") and feature.kind != "ordered":
             problem = f"is compared with {name}, but the categories of {column} have no order"
-            raise self.error_at(term.node, problem, "Use ==, != or in.")
+            raise self.text.error_at(term.node, problem, "Use ==, != or in.")
         return _Term(term.node, "category", Constant(codes[term.literal]))
+
+    # -- categories -----------------------------------------------------------------------------------
+
+    def _list_codes(self, feature: Feature) -> Mapping[Label, float]:
+        if feature.name not in self._codes:
+            self._codes[feature.name] = _positions(feature.categories)
+        return self._codes[feature.name]
+
+    def _pair_codes(self, left: Feature, right: Feature) -> tuple[tuple[float, ...], tuple[float, ...], bool]:
+        """Number the categories of two columns, equal ones alike; True if both have one order."""
+        names = left.name, right.name
+        if names not in self._pairs:
+            codes = _positions(dict.fromkeys((*left.categories, *right.categories)))
+            is_ordered = left.kind == right.kind == "ordered" and left.categories == right.categories
+            self._pairs[names] = (
+                tuple(codes[label] for label in left.categories),
+                tuple(codes[label] for label in right.categories),
+                is_ordered,
+            )
+        return self._pairs[names]
 
     def _unsupported(self, node: ast.expr, operator: ast.AST | None = None) -> Never:
         piece = self.text.piece(node)
         if type(operator) in _SUGGESTED:
-            raise self.error_at(
+            raise self.text.error_at(
                 node, "has an operator that is not allowed", f"Write `{_SUGGESTED[type(operator)]}` instead."
             )
         if piece in self.indices:
-            raise self.error_at(node, "is not allowed", f"Write the column as {quote_name(piece)}.")
-        raise self.error_at(node, "is not allowed")
+            raise self.text.error_at(node, "is not allowed", f"Write the column as {quote_name(piece)}.")
+        raise self.text.error_at(node, "is not allowed")
+
+
+def _positions(labels: Iterable[Label]) -> dict[Label, float]:
+    return {label: float(position) for position, label in enumerate(labels)}
 
 
 # -- Expressions ---------------------------------------------------------------------------------------------
@@ -386,38 +420,27 @@ class Operation:
     def values(self, columns: Sequence[FloatArray]) -> FloatArray:
         """Evaluate; NaN where the result is not finite or, except in `and` and `or`, an operand is NaN."""
         operands = [operand.values(columns) for operand in self.operands]
-        if self.name in _LOGIC:
-            return _LOGIC[self.name](operands)
         result = _OPERATIONS[self.name](*operands)
+        if self.name in ("and", "or"):
+            return np.asarray(result, np.float64)
         # Operands are checked too: in numpy 1 ** NaN and NaN ** 0 are 1.
         known = reduce(np.logical_and, [~np.isnan(operand) for operand in operands], np.isfinite(result))
         return np.where(known, result, np.nan)
 
 
-def _smallest(*values: FloatArray) -> Any:
-    return reduce(np.minimum, values)
+def _fold(operation: np.ufunc, *values: FloatArray) -> Any:
+    return reduce(operation, values)
 
 
-def _greatest(*values: FloatArray) -> Any:
-    return reduce(np.maximum, values)
+def _fold_truths(operation: np.ufunc, *truths: FloatArray) -> Any:
+    """Combine truth values in Kleene's logic, where false < unknown < true."""
+    result = reduce(operation, [np.where(np.isnan(truth), 0.5, truth) for truth in truths])
+    return np.where(result == 0.5, np.nan, result)
 
 
 def _is_one_of(value: FloatArray, *choices: FloatArray) -> Any:
     return reduce(np.logical_or, [value == choice for choice in choices])
 
-
-# Kleene's logic is the order false < unknown < true: `and` takes the least, `or` the greatest.
-def _all_true(truths: list[FloatArray]) -> FloatArray:
-    least = reduce(np.minimum, [np.where(np.isnan(truth), 0.5, truth) for truth in truths])
-    return np.where(least == 0.5, np.nan, least)
-
-
-def _any_true(truths: list[FloatArray]) -> FloatArray:
-    greatest = reduce(np.maximum, [np.where(np.isnan(truth), 0.5, truth) for truth in truths])
-    return np.where(greatest == 0.5, np.nan, greatest)
-
-
-_LOGIC: dict[str, Callable[[list[FloatArray]], FloatArray]] = {"and": _all_true, "or": _any_true}
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "+": np.add,
@@ -434,6 +457,8 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "<=": np.less_equal,
     ">": np.greater,
     ">=": np.greater_equal,
+    "and": partial(_fold_truths, np.minimum),
+    "or": partial(_fold_truths, np.maximum),
     "in": _is_one_of,
     "not": np.logical_not,
     "abs": np.abs,
@@ -443,8 +468,8 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "log": np.log,
     "log10": np.log10,
     "log2": np.log2,
-    "max": _greatest,
-    "min": _smallest,
+    "max": partial(_fold, np.maximum),
+    "min": partial(_fold, np.minimum),
     "round": np.rint,
     "sqrt": np.sqrt,
 }
@@ -562,39 +587,3 @@ def suggest_names(wrong: Label, kind: str, names: Collection[Label], spelling: C
     if close:
         return f"Did you mean {' or '.join(spelt[name] for name in close)}?"
     return f"The {kind} are {join_parts([spelling(name) for name in names])}."
-
-
-# -- The columns that custom features may read ---------------------------------------------------------------
-
-
-class FeatureColumns:
-    """The columns of the data that custom features may read."""
-
-    def __init__(self, features: Sequence[Feature]) -> None:
-        self.features = features
-        self.indices = {column.name: i for i, column in enumerate(features) if column.kind != "question"}
-        self._codes: dict[str, dict[Label, float]] = {}
-        self._pairs: dict[tuple[str, str], tuple[tuple[float, ...], tuple[float, ...], bool]] = {}
-
-    def codes(self, feature: Feature) -> Mapping[Label, float]:
-        """Return the position of each category of the feature."""
-        if feature.name not in self._codes:
-            self._codes[feature.name] = _positions(feature.categories)
-        return self._codes[feature.name]
-
-    def pair(self, left: Feature, right: Feature) -> tuple[tuple[float, ...], tuple[float, ...], bool]:
-        """Number the categories of two columns, equal ones alike; True if both have one order."""
-        names = left.name, right.name
-        if names not in self._pairs:
-            codes = _positions(dict.fromkeys((*left.categories, *right.categories)))
-            is_ordered = left.kind == right.kind == "ordered" and left.categories == right.categories
-            self._pairs[names] = (
-                tuple(codes[label] for label in left.categories),
-                tuple(codes[label] for label in right.categories),
-                is_ordered,
-            )
-        return self._pairs[names]
-
-
-def _positions(labels: Iterable[Label]) -> dict[Label, float]:
-    return {label: float(position) for position, label in enumerate(labels)}

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._arrays import FloatArray
+from holdfast._arrays import BoolArray, FloatArray
 from holdfast._text import RowLabels, first_rows, join_parts, pluralize, quoted, row_name
 from holdfast.data.columns import Column, infinity_error, read_column
 from holdfast.data.custom_features import CustomFeature, parse_custom_features
-from holdfast.data.frame import Frame, make_frame
+from holdfast.data.frame import Frame, make_frame, subset_vector
 from holdfast.data.schema import Feature, Label, Schema, SchemaDifferences
 from holdfast.errors import DataError, DataWarning, SchemaMismatch
 
@@ -133,22 +133,13 @@ def _match_columns(
     frame: Frame, schema: Schema, read: Sequence[int], handle_unknown: str
 ) -> dict[int, FloatArray]:
     """Encode these columns on the schema."""
-    matches: dict[int, ColumnMatch] = {}
     differences = SchemaDifferences()
-    unseen: dict[str, dict[Label, int]] = {}
-    for index in read:
-        feature = schema.features[index]
-        vector, what = frame.column(feature.name), f"column {feature.name!r}"
-        matches[index] = match = match_column(vector, feature, what, frame.rows)
-        if match.clash:
-            differences.kinds[feature.name] = match.clash
-        elif match.unknown:
-            unseen[feature.name] = match.unknown
-    if handle_unknown == "error":
-        differences.categories = {name: list(counts) for name, counts in unseen.items()}
+    columns, unseen = match_features(
+        frame, [schema.features[index] for index in read], differences, handle_unknown
+    )
     differences.raise_if_any()
     warn_unknown_categories(unseen)
-    return {index: match.values for index, match in matches.items()}
+    return dict(zip(read, columns, strict=True))
 
 
 def _raise_for_missing(schema: Schema, columns: Mapping[int, FloatArray], frame: Frame) -> None:
@@ -172,6 +163,52 @@ class ColumnMatch:
     values: FloatArray
     unknown: dict[Label, int] = field(default_factory=dict)  # numbers of rows by label not in the schema
     clash: str = ""  # why the column cannot be of the feature's kind; empty if it can
+
+
+def match_features(
+    frame: Frame,
+    features: Sequence[Feature],
+    differences: SchemaDifferences,
+    handle_unknown: str,
+    weighted: BoolArray | None = None,
+) -> tuple[list[FloatArray], dict[str, dict[Label, int]]]:
+    """Encode the columns of these features; mismatches are added to the differences.
+
+    Also return the unknown categories of each column, which are differences with `handle_unknown="error"`.
+    """
+    columns = []
+    unseen: dict[str, dict[Label, int]] = {}
+    for feature in features:
+        match = match_weighted_column(frame.column(feature.name), feature, weighted, frame.rows)
+        columns.append(match.values)
+        if match.clash:
+            differences.kinds[feature.name] = match.clash
+        elif match.unknown:
+            unseen[feature.name] = match.unknown
+    if handle_unknown == "error":
+        differences.categories = {name: list(counts) for name, counts in unseen.items()}
+    return columns, unseen
+
+
+def match_weighted_column(
+    raw: Any, feature: Feature, weighted: BoolArray | None, rows: RowLabels | None = None
+) -> ColumnMatch:
+    """Encode a column; only mismatches of weighted rows count."""
+    what = f"column {feature.name!r}"
+    match = match_column(raw, feature, what, rows)
+    if weighted is None or not (match.unknown or match.clash):
+        return match
+    own = match_column(subset_vector(raw, weighted), feature, what, rows and rows.subset(weighted))
+    if own.clash:
+        return ColumnMatch(match.values, clash=match.clash or own.clash)
+    return ColumnMatch(spread_rows(own.values, weighted) if match.clash else match.values, own.unknown)
+
+
+def spread_rows(values: FloatArray, rows: BoolArray) -> FloatArray:
+    """Expand the values of some rows to all; the others are missing."""
+    every = np.full(len(rows), np.nan)
+    every[rows] = values
+    return every
 
 
 def match_column(raw: Any, feature: Feature, what: str, rows: RowLabels | None = None) -> ColumnMatch:

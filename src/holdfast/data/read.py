@@ -131,7 +131,8 @@ class _ColumnReader:
             self._keep({name: column.as_numbers(names)})
         else:
             values = column.as_column(names)
-            if reason := self._why_left_out(column, values):
+            is_kept = self._rules.keep_ids or name in self._choices.roles
+            if not is_kept and (reason := explain_identifier(name, values, column.n_distinct)):
                 self._left_out[name] = reason
                 return
             self._keep({name: values})
@@ -144,11 +145,6 @@ class _ColumnReader:
         if repeated:
             raise DataError(f"there are two columns {repeated[0]!r}: rename one of them, or leave it out.")
         self._columns.update(columns)
-
-    def _why_left_out(self, column: Cells | ParquetColumn, values: Any) -> str:
-        if self._rules.keep_ids or column.name in self._choices.roles:
-            return ""
-        return explain_identifier(column.name, values, column.n_distinct)
 
 
 # -- CSV -----------------------------------------------------------------------------------------------------

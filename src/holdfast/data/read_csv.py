@@ -8,7 +8,7 @@ import io
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -19,28 +19,28 @@ import numpy as np
 
 from holdfast._arrays import BoolArray, ByteArray, KeyArray, LongArray
 from holdfast._files import check_is_file
-from holdfast._text import quoted
+from holdfast._text import pluralize, quoted
 from holdfast.data.read_options import is_zipped
 from holdfast.errors import DataError
 
-# Where two occur equally often in the header, the one that occurs less often inside a name.
+# In order of preference if several occur equally often in the header.
 SEPARATORS = ("\t", ";", "|", ",")
-UNZIPPING = (gzip.BadGzipFile, EOFError, zlib.error)  # what a broken gzip file raises
+UNZIPPING = (gzip.BadGzipFile, EOFError, zlib.error)  # errors of a broken gzip file
 LETTERS_AT_ONCE = 2**21
-ROWS_AT_ONCE = 200  # one by one: so few that their cells stay in the cache of the processor
+ROWS_AT_ONCE = 200  # parsed one by one, within the processor's cache
 
-# What people give as CSV by mistake, known by its first bytes.
+# Other formats, recognised by their first bytes.
 _FOREIGN = (
     (re.compile(rb"PK\x03\x04"), "it is a zip archive or a spreadsheet: unpack it, or save it as CSV"),
     (re.compile(rb"PAR1"), "it is a Parquet file: let its name end in .parquet"),
     (re.compile(rb"\x1f\x8b"), "it is compressed with gzip: let its name end in .gz"),
-    (re.compile(rb"\x80[\x02-\x05]"), "it looks like a pickle, which can run code: it is never loaded"),
+    (re.compile(rb"\x80[\x02-\x05]"), "it looks like a pickle, which is never loaded, since it can run code"),
 )
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks
-_MARK = "\ufeff"  # one of them, decoded
-_PRINTED = re.compile(rb"[\x80-\x9f]")  # Latin-1 has no letters there, Windows has quotation marks
+_MARK = "\ufeff"  # a decoded byte order mark
+_PRINTED = re.compile(rb"[\x80-\x9f]")  # quotation marks in Windows-1252, no letters in Latin-1
 
-Row = tuple[int, list[str]]  # the line on which it begins, and its cells
+Row = tuple[int, list[str]]  # the line on which a row begins, and its cells
 
 
 @dataclass(frozen=True)
@@ -61,27 +61,27 @@ class RowList:
 
 @dataclass(frozen=True)
 class CsvText:
-    """Column names and the rows that follow, which can be read once."""
+    """Column names and rows, which can be read once."""
 
     names: tuple[str, ...]
-    nameless: frozenset[str]  # the names that were made up
+    nameless: frozenset[str]  # generated names
     separator: str
     rows: Iterator[Row]  # one by one
-    _begun: str  # what was looked at of the text behind the header
+    _begun: str  # text after the header that has been read
     _rest: io.TextIOWrapper
-    _line: int  # on which that text begins
+    _line: int  # the line on which that text begins
 
     def blocks(self) -> Iterator[CsvBlock | RowList]:
         """Iterate over blocks of rows, parsed together until an irregular row, then one by one."""
-        text, line, is_over = self._begun, self._line, False
-        while not is_over:
+        text, line, is_last = self._begun, self._line, False
+        while not is_last:
             piece = self._read()
-            text, is_over = text + piece, not piece
-            end = len(text) if is_over else find_end_of_rows(text)
+            text, is_last = text + piece, not piece
+            end = len(text) if is_last else find_end_of_rows(text)
             block = parse_block(text[:end], self.separator, len(self.names), line)
             if block is None:
                 lines = chain(io.StringIO(text + self._rest.readline(), newline=""), self._rest)
-                yield from self._lists(_rows(_Lines(lines, line), self.separator))
+                yield from self._group_rows(_parse_rows(_Lines(lines, line), self.separator))
                 return
             yield block
             text, line = text[end:], line + block.n_lines
@@ -94,44 +94,43 @@ class CsvText:
             content.seek(0)
             text = io.TextIOWrapper(content, encoding, newline="")
             try:
-                for _ in self._lists(_csv_text(text).rows):
+                for _ in self._group_rows(_parse_header(text).rows):
                     pass
             finally:
                 text.detach()  # or it would close the file
             raise
 
-    def _lists(self, rows: Iterable[Row]) -> Iterator[RowList]:
-        some = []
+    def _group_rows(self, rows: Iterable[Row]) -> Iterator[RowList]:
+        group = []
         for line, row in rows:
             if len(row) != len(self.names):
-                raise self._width_error(line, len(row))
-            some.append((line, row))
-            if len(some) == ROWS_AT_ONCE:
-                yield RowList(some)
-                some = []
-        if some:
-            yield RowList(some)
-
-    def _width_error(self, line: int, n_cells: int) -> DataError:
-        cells = f"{n_cells} cell" + ("s" if n_cells > 1 else "")
-        return DataError(
-            f"line {line} has {cells} and the header has {len(self.names)}, separated by {self.separator!r}. "
-            "Put text that contains the separator in double quotes."
-        )
+                raise DataError(
+                    f"line {line} has {pluralize(len(row), 'cell')} and the header has {len(self.names)}, "
+                    f"separated by {self.separator!r}. Put text that contains the separator in double quotes."
+                )
+            group.append((line, row))
+            if len(group) == ROWS_AT_ONCE:
+                yield RowList(group)
+                group = []
+        if group:
+            yield RowList(group)
 
 
 @contextmanager
 def open_csv(path: Path, encoding: str | None = None) -> Iterator[CsvText]:
     """Open a CSV file; a DataError if it is not one, even if found later."""
-    with _opened(path) as content:
+    check_is_file(path)
+    with cast(BinaryIO, gzip.open(path)) if is_zipped(path) else path.open("rb") as content:
         try:
             start = content.read(8)
             for pattern, reason in _FOREIGN:
                 if pattern.match(start):
                     raise DataError(f"{reason}.")
             content.seek(0)
-            text = io.TextIOWrapper(content, encoding or _encoding(start), newline="")
-            yield _csv_text(text)
+            text = io.TextIOWrapper(
+                content, encoding or ("utf-16" if start.startswith(UTF_16) else "utf-8-sig"), newline=""
+            )
+            yield _parse_header(text)
         except UnicodeError as error:
             content.seek(0)
             raise _encoding_error(content, start, encoding) from error
@@ -139,38 +138,24 @@ def open_csv(path: Path, encoding: str | None = None) -> Iterator[CsvText]:
             raise DataError(f"it is not a valid gzip file ({error}).") from error
 
 
-def _opened(path: Path) -> BinaryIO:
-    check_is_file(path)
-    return cast(BinaryIO, gzip.open(path)) if is_zipped(path) else path.open("rb")
-
-
-def _csv_text(text: io.TextIOWrapper) -> CsvText:
-    opening = _opening(text)
-    separator = _separator(opening[-1])
+def _parse_header(text: io.TextIOWrapper) -> CsvText:
+    opening = _read_opening(text)
+    separator = _detect_separator(opening[-1])
     lines = _Lines(chain(opening, text))
-    rows = _rows(lines, separator)
+    rows = _parse_rows(lines, separator)
     header = next(rows)[1]
     names = tuple(name if name.strip() else f"column {place}" for place, name in enumerate(header, start=1))
-    _raise_for_repeated(names)
-    nameless = frozenset(names).difference(header)
-    begun = "".join(opening[lines.next_number - 1 :])
-    return CsvText(names, nameless, separator, rows, begun, text, lines.next_number)
-
-
-def _raise_for_repeated(names: Sequence[str]) -> None:
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise DataError(
             f"several columns have the same name: {quoted(repeated)}. Rename or delete all but one."
         )
+    nameless = frozenset(names).difference(header)
+    begun = "".join(opening[lines.next_number - 1 :])
+    return CsvText(names, nameless, separator, rows, begun, text, lines.next_number)
 
 
 # -- the encoding --------------------------------------------------------------------------------------------
-
-
-def _encoding(start: bytes) -> str:
-    """Return UTF-16 if the file begins with its byte order mark, else UTF-8."""
-    return "utf-16" if start.startswith(UTF_16) else "utf-8-sig"
 
 
 def _encoding_error(content: Iterable[bytes], start: bytes, encoding: str | None) -> DataError:
@@ -178,21 +163,21 @@ def _encoding_error(content: Iterable[bytes], start: bytes, encoding: str | None
     if encoding is not None:
         return DataError(f"it is not {encoding}: leave out encoding={encoding!r}, or give another.")
     if start.startswith(UTF_16):
-        return DataError("it begins as UTF-16, and is broken further on: save it again, as UTF-8.")
+        return DataError("it begins as UTF-16, but is not valid: save it again as UTF-8.")
     for number, line in enumerate(content, start=1):
         try:
             line.decode()
         except UnicodeDecodeError as error:
-            guess = _likely_encoding(b"".join(chain([line], content)))
-            word = _word_at(line, error.start).decode(guess, "replace")
+            guess = _guess_encoding(b"".join(chain([line], content)))
+            word = _find_word(line, error.start).decode(guess, "replace")
             return DataError(
                 f"it is not UTF-8 at line {number} (byte {line[error.start]:#04x}). With encoding={guess!r} "
                 f"the place reads {word!r}; or save the file as UTF-8."
             )
-    return DataError("it is broken off in the middle of a letter.")
+    return DataError("it ends within a character.")
 
 
-def _likely_encoding(text: bytes) -> str:
+def _guess_encoding(text: bytes) -> str:
     """Guess Windows-1252 if letters that only it prints occur, else Latin-1."""
     try:
         text.decode("cp1252")
@@ -201,7 +186,7 @@ def _likely_encoding(text: bytes) -> str:
     return "cp1252" if _PRINTED.search(text) else "latin-1"
 
 
-def _word_at(line: bytes, place: int) -> bytes:
+def _find_word(line: bytes, place: int) -> bytes:
     """Return the word around a position."""
     marks = b' \t\r\n;|,"'
     begin = max((line.rfind(bytes([mark]), 0, place) for mark in marks), default=-1) + 1
@@ -212,7 +197,7 @@ def _word_at(line: bytes, place: int) -> bytes:
 # -- lines and cells -----------------------------------------------------------------------------------------
 
 
-def _opening(text: Iterator[str]) -> list[str]:
+def _read_opening(text: Iterator[str]) -> list[str]:
     """Return the lines up to the first that is not empty."""
     opening = []
     for line in text:
@@ -222,12 +207,12 @@ def _opening(text: Iterator[str]) -> list[str]:
     raise DataError("it is empty.")
 
 
-def _separator(header: str) -> str:
+def _detect_separator(header: str) -> str:
     bare = re.sub(r'"[^"]*"', "", header)
     return max(SEPARATORS, key=bare.count) if any(mark in bare for mark in SEPARATORS) else ","
 
 
-def _rows(lines: _Lines, separator: str) -> Iterator[Row]:
+def _parse_rows(lines: _Lines, separator: str) -> Iterator[Row]:
     """Iterate over rows that are not empty, with the line on which each begins."""
     reader = csv.reader(lines, delimiter=separator, strict=True)
     line = lines.next_number
@@ -267,9 +252,9 @@ def _nul_error(line: str, number: int) -> DataError:
     return DataError(f"it is not text: there is a NUL byte at line {number}.{way_out}")
 
 
-_WIDE = (("utf-16-le", 1), ("utf-16-be", 0))  # on which side of a letter the NUL byte stands
+_WIDE = (("utf-16-le", 1), ("utf-16-be", 0))  # the position of the NUL byte of a Latin letter
 
-# -- Some rows of a CSV file at once, found in its bytes by whole arrays instead of letter by letter ---------
+# -- Blocks of regular rows, parsed by array operations on bytes ---------------------------------------------
 
 _QUOTE, _NEWLINE, _RETURN = ord('"'), ord("\n"), ord("\r")
 
@@ -287,7 +272,7 @@ class CsvBlock:
     def column(self, index: int) -> tuple[list[str], LongArray | None]:
         """Return the distinct cells of a column and the number of each row's cell; None: one cell per row.
 
-        A cell may come twice, as one that is written with quotes and without does.
+        A cell may occur twice, with and without quotes.
         """
         starts, ends = self._starts[index], self._ends[index]
         if int((ends - starts).max()) > WIDEST:
@@ -300,10 +285,10 @@ class CsvBlock:
 
     def _texts(self, starts: LongArray, ends: LongArray) -> list[str]:
         places = zip(starts.tolist(), ends.tolist(), strict=True)
-        # Decoded in one piece: no cell holds a NUL.
+        # Decoded at once, since no cell contains a NUL.
         joined = b"\0".join([self._data[start:end] for start, end in places]).decode()
         texts = joined.split("\0")
-        return list(map(_unquoted, texts)) if '"' in joined else texts
+        return list(map(_unquote, texts)) if '"' in joined else texts
 
 
 def parse_block(text: str, separator: str, n_columns: int, line: int) -> CsvBlock | None:
@@ -316,11 +301,11 @@ def parse_block(text: str, separator: str, n_columns: int, line: int) -> CsvBloc
     content = (text if text.endswith("\n") else text + "\n").encode()
     padded = content + bytes(WIDEST)
     data = np.frombuffer(padded, np.uint8, len(content))
-    ends = _ends(data, separator, has_quotes='"' in text)
-    places = None if ends is None else _places(data, ends, n_columns)
-    if places is None:
+    ends = _find_ends(data, separator, has_quotes='"' in text)
+    cells = None if ends is None else _find_cells(data, ends, n_columns)
+    if cells is None:
         return None
-    starts, ends = places
+    starts, ends = cells
     newlines = np.flatnonzero(data == _NEWLINE)
     return CsvBlock(line + np.searchsorted(newlines, starts[0]), len(newlines), padded, starts, ends)
 
@@ -333,7 +318,7 @@ def find_end_of_rows(text: str) -> int:
     return end + 1
 
 
-def _ends(data: ByteArray, separator: str, *, has_quotes: bool) -> LongArray | None:
+def _find_ends(data: ByteArray, separator: str, *, has_quotes: bool) -> LongArray | None:
     """Find where cells end; None if a quotation mark is misplaced."""
     is_mark = (data == ord(separator)) | (data == _NEWLINE)
     if not has_quotes:
@@ -342,28 +327,28 @@ def _ends(data: ByteArray, separator: str, *, has_quotes: bool) -> LongArray | N
     is_quote = data[marks] == _QUOTE
     if not _is_quoted_well(data, marks[is_quote], separator):
         return None
-    is_inside = np.add.accumulate(is_quote, dtype=np.uint8) & 1  # behind an odd number of quotation marks
+    is_inside = np.add.accumulate(is_quote, dtype=np.uint8) & 1  # after an odd number of quotation marks
     return cast(LongArray, marks[~is_quote & (is_inside == 0)])
 
 
 def _is_quoted_well(data: ByteArray, quotes: LongArray, separator: str) -> bool:
-    """Check that quoted cells begin and end with a mark and that marks within are doubled.
+    """Check that quoted cells begin and end with a quotation mark, and that marks within are doubled.
 
-    Every second mark closes. Two side by side inside a cell close it and open it again at once.
+    Every second mark closes; a doubled mark within a cell closes and reopens it.
     """
     if len(quotes) % 2:
         return False
-    # In front of the first letter is the last one, a line break.
+    # Index -1 before the first character is the last one, a line break.
     before, after = data[quotes[::2] - 1], data[quotes[1::2] + 1]
     edges = [ord(separator), _NEWLINE, _QUOTE]
     return bool(np.isin(before, edges).all() and np.isin(after, [*edges, _RETURN]).all())
 
 
-def _places(data: ByteArray, ends: LongArray, n_columns: int) -> tuple[LongArray, LongArray] | None:
+def _find_cells(data: ByteArray, ends: LongArray, n_columns: int) -> tuple[LongArray, LongArray] | None:
     """Return begin and end of each cell, column by column; None unless all rows are as wide as the header."""
     starts = np.append(0, ends[:-1] + 1)
     is_last = data[ends] == _NEWLINE
-    empty = _are_empty_lines(data, starts, ends, is_last)
+    empty = _flag_empty_lines(data, starts, ends, is_last)
     if empty.any():
         starts, ends, is_last = starts[~empty], ends[~empty], is_last[~empty]
     if len(ends) % n_columns or np.count_nonzero(is_last) * n_columns != len(ends):
@@ -377,7 +362,7 @@ def _places(data: ByteArray, ends: LongArray, n_columns: int) -> tuple[LongArray
     return by_column[0], by_column[1]
 
 
-def _are_empty_lines(data: ByteArray, starts: LongArray, ends: LongArray, is_last: BoolArray) -> BoolArray:
+def _flag_empty_lines(data: ByteArray, starts: LongArray, ends: LongArray, is_last: BoolArray) -> BoolArray:
     alone = np.flatnonzero(is_last & np.append(True, is_last[:-1]))  # few, unless there is one column
     lengths = ends[alone] - starts[alone]
     is_bare = (lengths == 0) | ((lengths == 1) & (data[starts[alone]] == _RETURN))
@@ -386,17 +371,17 @@ def _are_empty_lines(data: ByteArray, starts: LongArray, ends: LongArray, is_las
     return empty
 
 
-def _unquoted(cell: str) -> str:
+def _unquote(cell: str) -> str:
     return cell[1:-1].replace('""', '"') if cell.startswith('"') else cell
 
 
-# -- Cells that are alike, found by whole arrays -------------------------------------------------------------
+# -- Equal cells, found by array operations ------------------------------------------------------------------
 
 _BYTES = 8  # of a word
-WIDEST = 16 * _BYTES  # of the cells that are compared in this way, in bytes
+WIDEST = 16 * _BYTES  # bytes of the cells that are compared in this way
 
 _KEPT = np.array([2 ** (8 * n) - 1 for n in range(_BYTES + 1)], np.uint64)  # the first n bytes of a word
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, and its bits look random: 2**64 over the golden ratio
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, with random-looking bits: 2**64 / golden ratio
 _FURTHER = np.uint64(2**32)  # to the next factor
 _HALF = np.uint64(32)
 
@@ -404,7 +389,7 @@ _HALF = np.uint64(32)
 def pack_words(data: bytes, starts: LongArray, ends: LongArray) -> KeyArray:
     """Pack the bytes of each cell into machine words, (words, cells), padded with zeros.
 
-    There must be no zeros among the bytes themselves, and `WIDEST` more of them after the last start.
+    The bytes must not be zeros, and be followed by at least `WIDEST` more after the last start.
     """
     at_each_byte = np.ndarray((len(data) - _BYTES + 1,), "<u8", data, strides=(1,))
     lengths = ends - starts
@@ -426,12 +411,12 @@ def find_first_equal(words: KeyArray) -> LongArray:
     first = np.empty(words.shape[1], np.int64)
     left, its_words, factor = np.arange(words.shape[1]), words, _FACTOR
     while len(left):
-        found = _first_in_slot(_hashed(its_words, factor, n_bits), left, n_bits)
-        same = (words[:, found] == its_words).all(axis=0)
+        candidates = _first_in_slot(_hash_cells(its_words, factor, n_bits), left, n_bits)
+        same = (words[:, candidates] == its_words).all(axis=0)
         if len(left) == len(first) and same.all():
-            return found  # few different cells: the usual case
-        first[left[same]] = found[same]
-        left = left[~same]  # shares its slot with another cell, which is settled now: once more without that
+            return candidates  # few distinct cells: the usual case
+        first[left[same]] = candidates[same]
+        left = left[~same]  # hash collisions with other cells: repeat without those
         its_words, factor = words[:, left], factor + _FURTHER
     return first
 
@@ -439,11 +424,11 @@ def find_first_equal(words: KeyArray) -> LongArray:
 def _first_in_slot(slots: LongArray, cells: LongArray, n_bits: int) -> LongArray:
     """For each cell, find the first with the same slot."""
     table = np.empty(2**n_bits, np.int64)
-    table[slots[::-1]] = cells[::-1]  # of those that are written to one place, the last one stays
+    table[slots[::-1]] = cells[::-1]  # the last of several writes stays
     return table[slots]
 
 
-def _hashed(words: KeyArray, factor: np.uint64, n_bits: int) -> LongArray:
+def _hash_cells(words: KeyArray, factor: np.uint64, n_bits: int) -> LongArray:
     """Hash each cell to a slot."""
     mixed = words[0] * factor
     for word in words[1:]:

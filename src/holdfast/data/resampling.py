@@ -50,27 +50,6 @@ class Draws(NamedTuple):
     squares: LongArray  # sum of squares of how often each copy is drawn
 
 
-def draw_counts(
-    repeats: IntArray,
-    units: Units,
-    stream: Stream,
-    *,
-    n_draws: int | None = None,
-    replacement: bool = True,
-) -> IntArray:
-    """Draw how often each row is in a bootstrap sample; once on average by default.
-
-    With replacement it is a Poisson bootstrap: each row is drawn independently, by its key and the stream,
-    and `n_draws` is the mean sample size. Without replacement, the `n_draws` rows with the lowest random
-    numbers are drawn. A row counts as often as `repeats` says. Groups are drawn whole, and `n_draws` counts
-    groups.
-
-    >>> draw_counts(np.ones(5, np.int32), Units(np.arange(5, dtype=np.uint64)), (0, 0))
-    array([1, 1, 2, 0, 1], dtype=int32)
-    """
-    return draw_sample(repeats, units, stream, n_draws=n_draws, replacement=replacement).counts
-
-
 def draw_sample(
     repeats: IntArray,
     units: Units,
@@ -79,7 +58,16 @@ def draw_sample(
     n_draws: int | None = None,
     replacement: bool = True,
 ) -> Draws:
-    """Draw a bootstrap sample as in `draw_counts`, with the copies of each row drawn separately."""
+    """Draw a bootstrap sample, in which each row is drawn once on average by default.
+
+    With replacement it is a Poisson bootstrap: each row is drawn independently, by its key and the stream,
+    and `n_draws` is the mean sample size. Without replacement, the `n_draws` rows with the lowest random
+    numbers are drawn. A row stands for `repeats` copies, drawn separately. Groups are drawn whole, and
+    `n_draws` counts groups.
+
+    >>> draw_sample(np.ones(5, np.int32), Units(np.arange(5, dtype=np.uint64)), (0, 0)).counts
+    array([1, 1, 2, 0, 1], dtype=int32)
+    """
     counted = np.flatnonzero(repeats)
     if len(counted) < len(repeats):  # rows that count 0 times take no part
         present = Units(units.keys[counted], units.are_groups)

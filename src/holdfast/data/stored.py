@@ -27,6 +27,7 @@ from holdfast.data.custom_features import (
     make_custom_features,
     read_custom_features,
 )
+from holdfast.data.encode import match_weighted_column
 from holdfast.data.frame import make_frame
 from holdfast.data.parquet import (
     check_same_columns,
@@ -41,7 +42,6 @@ from holdfast.data.table import (
     Table,
     define_weighted_column,
     define_weighted_target,
-    match_weighted_column,
     match_weighted_target,
     warn_uninformative_data,
 )
@@ -111,18 +111,18 @@ def open_table(folder: str | os.PathLike[str]) -> StoredTable:
     3
     """
     folder = Path(folder).absolute()
-    known = _read_description(folder)
-    n_features, n_rows = len(known.schema.features), known.n_rows
+    description = _read_description(folder)
+    n_features, n_rows = len(description.schema.features), description.n_rows
     columns = map_array(folder, "columns", (n_features, n_rows))
-    weight = map_array(folder, "weight", (n_rows,)) if known.has_weight else None
-    table = StoredTable(known.schema, tuple(columns), map_array(folder, "target", (n_rows,)), weight)
+    weight = map_array(folder, "weight", (n_rows,)) if description.has_weight else None
+    table = StoredTable(description.schema, tuple(columns), map_array(folder, "target", (n_rows,)), weight)
     shapes = {"codes": (-(-n_features // 4), n_rows), "ranks": (n_features, n_rows)}
     with np.load(folder / "coded.npz", allow_pickle=False) as small:
         arrays = {name: freeze(small[name]) for name in small.files}
     arrays |= {name: map_array(folder, name, shape) for name, shape in shapes.items()}
     keys: KeyArray = map_array(folder, "keys", (n_rows,))
     made = {"coded": Coded(**arrays), "known_keys": keys}
-    table.__dict__.update(made, folder=folder, part_starts=known.part_starts)
+    table.__dict__.update(made, folder=folder, part_starts=description.part_starts)
     return table
 
 
@@ -134,15 +134,15 @@ def _read_description(folder: Path) -> Description:
             f"There is no finished table in '{folder}': make one with store_table(data, folder, target)."
         ) from error
     try:
-        known = msgspec.json.decode(content, type=Description)
+        description = msgspec.json.decode(content, type=Description)
     except msgspec.DecodeError as error:
         raise DataError(f"'{folder / DESCRIPTION}' does not describe a table: {error}.") from error
-    if (known.format, known.version) != (FORMAT, VERSION):
+    if (description.format, description.version) != (FORMAT, VERSION):
         raise DataError(
-            f"'{folder}' holds a {known.format!r} of version {known.version}, and this program reads a "
-            f"{FORMAT!r} of version {VERSION}: make it again with store_table."
+            f"'{folder}' holds a {description.format!r} of version {description.version}, but this program "
+            f"reads a {FORMAT!r} of version {VERSION}: make it again with store_table."
         )
-    return known
+    return description
 
 
 def map_array(folder: Path, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -363,8 +363,8 @@ def _write_rest(place: Path, rows: Table, sizes: Sequence[int], n_jobs: int | No
     replace_file(place / "coded.npz", packed.getvalue())
     _write_array(place, "keys", row_keys(rows))
     starts = np.cumsum([0, *sizes[:-1]]).tolist()
-    known = Description(FORMAT, VERSION, rows.schema, n_rows, tuple(starts), rows.weight is not None)
-    replace_file(place / DESCRIPTION, msgspec.json.encode(known))
+    description = Description(FORMAT, VERSION, rows.schema, n_rows, tuple(starts), rows.weight is not None)
+    replace_file(place / DESCRIPTION, msgspec.json.encode(description))
 
 
 def _write_array(place: Path, name: str, values: NDArray[Any]) -> None:

@@ -19,14 +19,14 @@ from holdfast.data.custom_features import (
     read_custom_features,
 )
 from holdfast.data.encode import (
-    ColumnMatch,
-    match_column,
+    match_features,
     match_labels,
     name_columns,
+    spread_rows,
     warn_unknown_categories,
 )
 from holdfast.data.frame import Frame, make_frame, subset_vector
-from holdfast.data.schema import Feature, Label, Schema, SchemaDifferences, Target
+from holdfast.data.schema import Feature, Schema, SchemaDifferences, Target
 from holdfast.data.target import (
     Task,
     are_repetitions,
@@ -423,19 +423,8 @@ def _match_columns(
     """Encode columns and target on the schema; a SchemaMismatch lists all differences."""
     frame = name_columns(schema, frame)
     differences = SchemaDifferences.compare_names((feature.name for feature in schema.columns), frame.names)
-    columns = []
-    unseen: dict[str, dict[Label, int]] = {}
-    for feature in schema.columns:
-        if feature.name in differences.missing:
-            continue
-        match = match_weighted_column(frame.column(feature.name), feature, weighted, frame.rows)
-        columns.append(match.values)
-        if match.clash:
-            differences.kinds[feature.name] = match.clash
-        elif match.unknown:
-            unseen[feature.name] = match.unknown
-    if handle_unknown == "error":
-        differences.categories = {name: list(counts) for name, counts in unseen.items()}
+    present = [feature for feature in schema.columns if feature.name not in differences.missing]
+    columns, unseen = match_features(frame, present, differences, handle_unknown, weighted)
     values = match_weighted_target(vector, schema.target, task, weighted, differences, frame.rows)
     differences.raise_if_any()
     warn_unknown_categories(unseen, " allow_new_values=True takes them in.")
@@ -459,22 +448,8 @@ def define_weighted_column(
     if own.kind == column.kind == "numeric":
         return own.feature(name), column.values
     if "numeric" in (own.kind, column.kind):  # text that only rows of weight 0 hold
-        return own.feature(name), _spread(own.values, weighted)
+        return own.feature(name), spread_rows(own.values, weighted)
     return own.feature(name), match_labels(column, own.kind, own.labels).values
-
-
-def match_weighted_column(
-    raw: Any, feature: Feature, weighted: BoolArray | None, rows: RowLabels | None = None
-) -> ColumnMatch:
-    """Encode a column; only mismatches of weighted rows count."""
-    what = f"column {feature.name!r}"
-    match = match_column(raw, feature, what, rows)
-    if weighted is None or not (match.unknown or match.clash):
-        return match
-    own = match_column(subset_vector(raw, weighted), feature, what, rows and rows.subset(weighted))
-    if own.clash:
-        return ColumnMatch(match.values, clash=match.clash or own.clash)
-    return ColumnMatch(_spread(own.values, weighted) if match.clash else match.values, own.unknown)
 
 
 def define_weighted_target(
@@ -517,9 +492,3 @@ def match_weighted_target(
         values = np.zeros(len(weighted), own.dtype)
         values[weighted] = own
     return values
-
-
-def _spread(values: FloatArray, rows: BoolArray) -> FloatArray:
-    every = np.full(len(rows), np.nan)
-    every[rows] = values
-    return every

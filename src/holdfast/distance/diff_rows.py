@@ -280,7 +280,7 @@ class Crossings:
         return np.bincount(self.pair, minlength=len(self.leaves)).astype(np.int64)
 
     def sum_pairs(self, values: FloatArray) -> FloatArray:
-        """Sum row values over every pair, exactly, whatever the order of the rows."""
+        """Sum row values over every pair, exactly and independent of the order of the rows."""
         n = len(self.leaves)
         if are_repetitions(values):
             return np.bincount(self.pair, values, minlength=n).astype(np.float64)

@@ -287,7 +287,7 @@ def _measure_pairs(
     """Compute distances of pairs in integer units, or lower bounds of them."""
     task = partial(_measure_batch, packed, matching, solve)
     batches = [(first[batch], second[batch]) for batch in _batches(packed, first, second)]
-    parts = run_all(task, batches, n_jobs, progress=progress, kept="Distances" * (len(batches) > 1))
+    parts = run_all(task, batches, n_jobs, progress=progress, cache_name="Distances" * (len(batches) > 1))
     return np.concatenate([np.empty(0, np.int64), *parts])
 
 

@@ -1,1 +1,1 @@
-"""Many trees as one model: bagging and forests, what out-of-bag rows say of them, and boosting."""
+"""Ensembles of trees: bagging, forests, out-of-bag estimates, boosting and AdaBoost."""

@@ -243,7 +243,9 @@ def _grow_ensemble(
     """Grow the trees of the batches; all have the same weight."""
     grow_batch = partial(_grow_batch, table, rules, fixed, bags, are_draws)
     trees = tuple(
-        tree for part in run_all(grow_batch, batches, n_jobs, progress=progress, kept=kept) for tree in part
+        tree
+        for part in run_all(grow_batch, batches, n_jobs, progress=progress, cache_name=kept)
+        for tree in part
     )
     return Ensemble(
         schema=table.schema,

@@ -63,10 +63,7 @@ def sum_leaves(
     """Sum gradient, hessian, weight and number of the rows of every leaf."""
     fields, rows = shape.nodes.fields, shape.rows
     sums = np.zeros((len(fields), 4))
-    pool.run(
-        lambda part: leaf_sums(fields, rows, *lines, *part, sums),
-        divide_nodes(fields, len(rows), pool),
-    )
+    pool.run(lambda part: leaf_sums(fields, rows, *lines, *part, sums), divide_nodes(fields, len(rows), pool))
     return sums
 
 

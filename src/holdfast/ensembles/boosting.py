@@ -471,8 +471,7 @@ class Rounds:
         fields, rows = shape.nodes.fields, shape.rows
         step, score = self.settings.learning_rate * value, self.score[output]
         pool.run(
-            lambda part: add_values(fields, rows, step, *part, score),
-            divide_nodes(fields, len(rows), pool),
+            lambda part: add_values(fields, rows, step, *part, score), divide_nodes(fields, len(rows), pool)
         )
         if len(rows) == self.n_used:
             return

@@ -84,7 +84,7 @@ def permutation_importance(
     X, keys = table.rows(range(table.n_features)), row_keys(table)
     task = partial(_score_losses, bagging, X, TrueValues.of(table), keys, metric)
     tasks = make_batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
-    parts = run_all(task, tasks, n_jobs, progress=progress, kept="Permutations")
+    parts = run_all(task, tasks, n_jobs, progress=progress, cache_name="Permutations")
     lost = np.array([each for part in parts for each in part])
     has_rows = ~np.isnan(lost[:, 0])
     if not has_rows.any():

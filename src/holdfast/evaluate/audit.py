@@ -1,32 +1,31 @@
-"""The audit of retraining: every method trained again on other samples, and after small changes of one."""
+"""The audit of retraining: every method is retrained on other samples, and after small changes of one."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import groupby
-from numbers import Integral, Real
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from holdfast._arrays import FloatArray, LongArray
-from holdfast._check import check_fraction
+from holdfast._check import check_fraction, check_integer, check_number
 from holdfast._text import number_text, quoted
 from holdfast._view import TextTable, View, format_table
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.data.target import Task
 from holdfast.errors import DataWarning, ModelError, ParameterError
-from holdfast.evaluate.changes import CHANGES, Pair, Sample
+from holdfast.evaluate.changes import CHANGES, SamplePair, TrainingSample
 from holdfast.evaluate.fit import (
     EvaluationData,
     FittedModel,
     check_weights,
     describe_error,
+    extract_tree,
+    find_task,
     fit_and_predict,
-    task_of,
-    tree_of,
 )
 from holdfast.evaluate.folds import Resample
 from holdfast.evaluate.measures import Measure, Retraining, measures_for
@@ -34,8 +33,8 @@ from holdfast.evaluate.methods import (
     AUDITED_METHODS,
     CHANGE_NAMES,
     METHODS,
-    default_names,
-    model_maker,
+    list_default_names,
+    make_seeded,
     read_models,
 )
 from holdfast.growth.editing import grow_summary_tree
@@ -60,7 +59,7 @@ def retrain_audit(
     random_state: int = 0,
     verbose: bool = False,
 ) -> "RetrainAudit":
-    """Measure how good each method is, and how much its model changes when it is trained again.
+    """Measure how good each method is, and how much its model changes when it is retrained.
 
     In each repetition a part of the rows is kept for testing, and every method is trained on pairs of samples
     of the others, the same pairs for all methods. A model of a sample is fitted once, however many changes it
@@ -73,7 +72,7 @@ def retrain_audit(
         name of the registry: "cart-cv", "pruned-1se", "c4.5", "paper", "consensus", "consensus-8" and
         "consensus-12" (of 8 and 12 leaves), "updated", "bootstrap", "forest", ... None audits
         `AUDITED_METHODS`. Estimators are cloned, and get another seed in every `random_state` that they have.
-        One that has `fit_again(previous, X, y)` is trained again by it. A model that is one tree is also
+        One that has `fit_again(previous, X, y)` is retrained by it. A model that is one tree is also
         measured by its tree distance: of a pipeline the tree at its end, of a search the best estimator.
     X : array or frame of shape (n_rows, n_features)
         The features.
@@ -118,21 +117,33 @@ def retrain_audit(
     2.0
     """
     check_jobs(n_jobs)
-    changes = _checked_changes(changes)
-    _check_numbers(n_repeats, test_size, label_weight, random_state)
+    changes = _check_changes(changes)
+    check_integer("n_repeats", n_repeats)
+    check_integer("random_state", random_state, 0)
+    check_fraction("test_size", test_size)
+    check_number("label_weight", label_weight)
     named = None if methods is None else read_models(methods, "method")
     with warnings.catch_warnings():
         # Columns that are constant in a sample, say, would be named for every fit.
         warnings.simplefilter("ignore", DataWarning)
         own = {name: each for name, each in (named or {}).items() if not isinstance(each, str)}
-        task = task_of(
-            {name: each if hasattr(each, "fit") else model_maker(each)(0) for name, each in own.items()}
+        task = find_task(
+            {
+                name: each if hasattr(each, "fit") else make_seeded(each, "classification", 0)
+                for name, each in own.items()
+            }
         )
         given = EvaluationData.read(X, y, sample_weight, task, groups=groups, stage=stage)
         data, order = given.in_fixed_order()
-        audited = _methods(named, data)
+        audited = _make_methods(named, data)
         resamples = [Resample(data, number, random_state, test_size) for number in range(n_repeats)]
-        pairs = [pair for resample in resamples for pair in _trained_pairs(resample, audited, changes)]
+        pairs = [
+            planned
+            for resample in resamples
+            for planned in plan_trainings(
+                [pair for change in changes for pair in CHANGES[change](resample)], audited, resample.number
+            )
+        ]
         models = _train(pairs, resamples, n_jobs, verbose)
         found = [_compare(each, resamples[each.before.number], models, float(label_weight)) for each in pairs]
     return RetrainAudit(
@@ -140,7 +151,7 @@ def retrain_audit(
         titles={method.name: method.title for method in audited},
         changes=changes,
         pairs=Records(tuple(record for record, *_ in found)),
-        rows=_moving_rows(changes[0], audited, found, data, order, given.n_rows),
+        rows=_average_row_changes(changes[0], audited, found, data, order, given.n_rows),
         target=data.target,
         label_weight=float(label_weight),
         n_repeats=n_repeats,
@@ -148,28 +159,12 @@ def retrain_audit(
     )
 
 
-def _checked_changes(changes: Any) -> tuple[str, ...]:
+def _check_changes(changes: Any) -> tuple[str, ...]:
     several = (changes,) if isinstance(changes, str) else tuple(changes)
     unknown = [each for each in several if each not in CHANGES]
     if unknown or not several:
-        raise ParameterError(
-            f"changes has {quoted(unknown) or 'nothing'}: choose of {quoted(CHANGES)}, each once."
-        )
+        raise ParameterError(f"changes has {quoted(unknown) or 'nothing'}: choose from {quoted(CHANGES)}.")
     return tuple(dict.fromkeys(several))
-
-
-def _check_numbers(n_repeats: Any, test_size: Any, label_weight: Any, random_state: Any) -> None:
-    for name, value, least in (("n_repeats", n_repeats, 1), ("random_state", random_state, 0)):
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-            raise ParameterError(
-                f"{name}={value!r} is out of range: it must be an integer of at least {least}."
-            )
-    check_fraction("test_size", test_size)
-    is_number = isinstance(label_weight, Real) and not isinstance(label_weight, bool)
-    if not is_number or not 0 <= float(label_weight) < np.inf:
-        raise ParameterError(
-            f"label_weight={label_weight!r} is out of range: it must be a number of at least 0."
-        )
 
 
 # -- the trainings ----------------------------------------------------------------------------------------
@@ -181,36 +176,36 @@ class AuditedMethod(NamedTuple):
     name: str
     title: str  # in sentences
     make: Callable[[int], Any]  # the estimator for a seed
-    is_updated: bool = False  # trained again by its fit_again, which gets the model before
+    is_updated: bool = False  # retrained by its `fit_again`, which gets the model before
 
 
 class Training(NamedTuple):
-    """A method trained on the last of the samples, after it was trained on the others."""
+    """A method trained on the last sample, after the others."""
 
     number: int  # of the repetition
     method: AuditedMethod
-    samples: tuple[Sample, ...]
+    samples: tuple[TrainingSample, ...]
 
     @property
     def key(self) -> tuple[int, str, tuple[str, ...]]:
-        """What distinguishes trainings."""
+        """Key of the fitted model."""
         return self.number, self.method.name, tuple(sample.key for sample in self.samples)
 
 
 class TrainedPair(NamedTuple):
-    """A pair of samples, and the trainings of a method on both."""
+    """The trainings of a method on a pair of samples."""
 
-    pair: Pair
+    pair: SamplePair
     before: Training
     after: Training
 
 
-def _methods(named: Mapping[str, Any] | None, data: EvaluationData) -> list[AuditedMethod]:
+def _make_methods(named: Mapping[str, Any] | None, data: EvaluationData) -> list[AuditedMethod]:
     task: Task = "classification" if data.target.is_classes else "regression"
-    named = {name: name for name in default_names(AUDITED_METHODS, task)} if named is None else named
+    named = {name: name for name in list_default_names(AUDITED_METHODS, task)} if named is None else named
     found = []
     for name, model in named.items():
-        make = model_maker(model, task)
+        make = partial(make_seeded, model, task)
         first = make(0)
         check_weights(name, first, data, "method")
         title = METHODS[model].title if isinstance(model, str) and name == model else name
@@ -218,25 +213,22 @@ def _methods(named: Mapping[str, Any] | None, data: EvaluationData) -> list[Audi
     return found
 
 
-def _trained_pairs(
-    resample: Resample, methods: Iterable[AuditedMethod], changes: Iterable[str]
+def plan_trainings(
+    pairs: Iterable[SamplePair], methods: Iterable[AuditedMethod], number: int
 ) -> list[TrainedPair]:
-    pairs = [pair for change in changes for pair in CHANGES[change](resample)]
-    return trained_pairs(pairs, methods, resample.number)
-
-
-def trained_pairs(pairs: Iterable[Pair], methods: Iterable[AuditedMethod], number: int) -> list[TrainedPair]:
-    """Return all pairs of a repetition with all methods.
+    """Plan the trainings of all methods on all pairs of a repetition.
 
     A method that is updated is trained on the second sample after the first. Where the first is the second
-    of another pair of the same change, as with stages, it goes on from there.
+    of another pair of the same change, as with stages, it continues from there.
     """
     found = []
-    samples_of: dict[tuple[str, str, str], tuple[Sample, ...]] = {}  # how an updated model came about
+    samples_of: dict[
+        tuple[str, str, str], tuple[TrainingSample, ...]
+    ] = {}  # of the same change, method and sample
     for pair in pairs:
         for method in methods:
-            before: tuple[Sample, ...] = (pair.before,)
-            after: tuple[Sample, ...] = (pair.after,)
+            before: tuple[TrainingSample, ...] = (pair.before,)
+            after: tuple[TrainingSample, ...] = (pair.after,)
             if method.is_updated:
                 before = samples_of.get((pair.change, method.name, pair.before.key), before)
                 after = (*before, pair.after)
@@ -246,8 +238,8 @@ def trained_pairs(pairs: Iterable[Pair], methods: Iterable[AuditedMethod], numbe
     return found
 
 
-def training_rounds(pairs: Iterable[TrainedPair]) -> list[list[Training]]:
-    """Return the trainings of all pairs, each once, in rounds: those of a round need only rounds before."""
+def order_trainings(pairs: Iterable[TrainedPair]) -> list[list[Training]]:
+    """Order the distinct trainings in rounds, each of which needs only earlier rounds."""
     wanted = {each.key: each for pair in pairs for each in (pair.before, pair.after)}
 
     def n_samples(training: Training) -> int:
@@ -259,19 +251,21 @@ def training_rounds(pairs: Iterable[TrainedPair]) -> list[list[Training]]:
 def _train(
     pairs: Sequence[TrainedPair], resamples: Sequence[Resample], n_jobs: int | None, verbose: bool
 ) -> dict[Any, FittedModel]:
-    """All models, by the keys of their trainings."""
+    """Train all models, by the keys of their trainings."""
     known: dict[Any, FittedModel] = {}
-    for trainings in training_rounds(pairs):
+    for trainings in order_trainings(pairs):
         previous = [known.get(each._replace(samples=each.samples[:-1]).key) for each in trainings]
         text = "Training again"
         tasks = list(zip(trainings, previous, strict=True))
-        models = run_all(partial(_trained, resamples), tasks, n_jobs, progress=text * verbose, kept=text)
+        models = run_all(
+            partial(_train_method, resamples), tasks, n_jobs, progress=text * verbose, cache_name=text
+        )
         known |= zip((each.key for each in trainings), models, strict=True)
     return known
 
 
-def _trained(resamples: Sequence[Resample], task: tuple[Training, FittedModel | None]) -> FittedModel:
-    """One method on one sample, perhaps after another; a ModelError says which, if it fails."""
+def _train_method(resamples: Sequence[Resample], task: tuple[Training, FittedModel | None]) -> FittedModel:
+    """Train a method on a sample, perhaps after another one; a ModelError names both if it fails."""
     training, previous = task
     resample, method, sample = resamples[training.number], training.method, training.samples[-1]
     data = resample.data
@@ -287,7 +281,7 @@ def _trained(resamples: Sequence[Resample], task: tuple[Training, FittedModel | 
             previous=None if previous is None else previous.model,
             with_classes=True,
         )
-        tree = tree_of(fitted.model, data, columns.schema, columns.X, resample.pool)
+        tree = extract_tree(fitted.model, data, columns.schema, columns.X, resample.pool)
     except ParameterError:
         raise
     except Exception as error:
@@ -298,14 +292,14 @@ def _trained(resamples: Sequence[Resample], task: tuple[Training, FittedModel | 
     return fitted._replace(tree=tree, model=fitted.model if method.is_updated else None)
 
 
-# The measures of a pair, the rows that it was tested on, and how far each changed and whether it flipped.
+# The measures of a pair, its test rows, and the churn and the flip of each.
 Compared = tuple["Record", LongArray, FloatArray, FloatArray]
 
 
 def _compare(
     trained: TrainedPair, resample: Resample, models: Mapping[Any, FittedModel], label_weight: float
 ) -> Compared:
-    """The measures of one pair, and what it changes for each row."""
+    """Measure one pair, and its changes for each row."""
     pair, data = trained.pair, resample.data
     tested = np.ones(len(resample.test), np.bool_) if pair.tested is None else pair.tested
     rows = resample.test[tested]
@@ -327,15 +321,15 @@ def _compare(
     return record, rows, both.moved, both.flipped.astype(np.float64)
 
 
-def _moving_rows(
+def _average_row_changes(
     change: str,
     methods: Iterable[AuditedMethod],
     found: Iterable[Compared],
     data: EvaluationData,
     order: LongArray,
     n_given: int,
-) -> "MovingRows":
-    """The means of the first change over the pairs, for the rows as they were given."""
+) -> "ChangingRows":
+    """Average the changes of every row, under the first change, over the pairs."""
     figures = {method.name: np.zeros((3, n_given)) for method in methods}
     for record, tested_rows, moved, flips_of_pair in found:
         if record["change"] == change:
@@ -349,9 +343,9 @@ def _moving_rows(
         tested = np.where(times > 0, times, np.nan)
         churn[name] = total / tested
         flips[name] = flipped / tested if data.target.is_classes else np.full(n_given, np.nan)
-    place = np.zeros(n_given, np.int64)  # a row without weight, which took no part, is any other
+    place = np.zeros(n_given, np.int64)  # rows without weight did not take part
     place[order] = np.arange(len(order))
-    return MovingRows(change, churn, flips, data.table.subset(place))
+    return ChangingRows(change, churn, flips, data.table.subset(place))
 
 
 # -- the result -------------------------------------------------------------------------------------------
@@ -429,10 +423,10 @@ def _text(value: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MovingRows:
-    """How much the predictions of every row differ between retrainings: the mean over the pairs of a change.
+class ChangingRows:
+    """Mean change of the prediction of every row over the pairs of a change.
 
-    Rows that were never tested have NaN. `str()` describes the rows that change, a few rules for each method.
+    Rows that were never tested have NaN. `str()` describes the rows that change by a few rules per method.
     """
 
     change: str
@@ -447,7 +441,7 @@ class MovingRows:
 
     @cached_property
     def trees(self) -> dict[str, Tree]:
-        """For each method a small regression tree that describes which rows change, and how much."""
+        """For each method a small regression tree of the changes."""
         figures = self.flips if self.is_classes else self.churn
         return {name: grow_summary_tree(self.table, values) for name, values in figures.items()}
 
@@ -471,14 +465,14 @@ class MovingRows:
         return self.records().to_frame(backend)
 
     def __repr__(self) -> str:
-        from holdfast.evaluate.audit_text import moving_rows_text
+        from holdfast.evaluate.audit_text import changing_rows_text
 
-        return moving_rows_text(self)
+        return changing_rows_text(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RetrainAudit:
-    """Methods trained again and again on the same samples, and tested on the same rows.
+    """Methods retrained on the same samples, and tested on the same rows.
 
     `str()` gives the summary, the tables and the rows that change; a notebook shows the same.
 
@@ -489,10 +483,10 @@ class RetrainAudit:
     titles : dict of str
         What sentences call the methods.
     changes : tuple of str
-        The changes that were tried.
+        The changes of the samples.
     pairs : Records
         One record for each method, change, repetition and pair, with all measures.
-    rows : MovingRows
+    rows : ChangingRows
         How much each row changes, under the first change.
     target : Target
         What is predicted.
@@ -508,7 +502,7 @@ class RetrainAudit:
     titles: dict[str, str]
     changes: tuple[str, ...]
     pairs: Records
-    rows: MovingRows
+    rows: ChangingRows
     target: Target
     label_weight: float
     n_repeats: int
@@ -523,8 +517,7 @@ class RetrainAudit:
     def table(self) -> Records:
         """One record per method and change: the mean of every measure and its standard error.
 
-        Errors are over the repetitions: they say how far other divisions of the same rows would move the
-        mean, not other data.
+        Errors are over the repetitions: they describe other divisions of the same rows, not other data.
         """
         return Records(
             tuple(
@@ -563,13 +556,13 @@ class RetrainAudit:
         change = self.changes[0] if change is None else change
         for name, value, known in (("method", method, self.methods), ("change", change, self.changes)):
             if value not in known:
-                raise ParameterError(f"The {name} {value!r} was not audited: choose of {quoted(known)}.")
+                raise ParameterError(f"The {name} {value!r} was not audited: choose one of {quoted(known)}.")
         return self.table.where(method=method, change=change)[0]
 
     def _known_measure(self, measure: str) -> str:
         names = [each.name for each in self.measures]
         if measure not in names:
-            raise ParameterError(f"The measure {measure!r} is unknown: choose of {quoted(names, 20)}.")
+            raise ParameterError(f"The measure {measure!r} is unknown: choose one of {quoted(names, 20)}.")
         return measure
 
     def _by_repeat(self, method: str, change: str) -> FloatArray:

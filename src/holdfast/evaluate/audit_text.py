@@ -16,7 +16,7 @@ from holdfast._text import (
     wrap_lines,
 )
 from holdfast._view import Picture, Section, TextTable, View
-from holdfast.evaluate.audit import MovingRows, Record, RetrainAudit
+from holdfast.evaluate.audit import ChangingRows, Record, RetrainAudit
 from holdfast.evaluate.measures import Measure
 from holdfast.evaluate.methods import SMALL_CHANGES
 
@@ -37,34 +37,34 @@ _CAPTIONS = {
 
 
 def audit_summary(audit: RetrainAudit) -> str:
-    """Which fraction of the rows gets another answer, by method, the steadiest first; then what was done."""
+    """Summarise the fraction of rows that change, by method, the most stable first, and the protocol."""
     measure = "flips" if audit.target.is_classes else "churn"
     order = sorted(audit.methods, key=lambda name: audit.mean(name, measure))
     first, *others = ((printable(name), _percent_text(audit, name, measure)) for name in order)
     verb = (
-        f"gives {first[1]} of the rows another class"
+        f"changes the class of {first[1]} of the rows"
         if audit.target.is_classes
-        else f"moves its predictions by {first[1]} of the standard deviation of the target"
+        else f"changes its predictions by {first[1]} of the standard deviation of the target"
     )
     rest = "".join(f"; {title} {figure}" for title, figure in others)
     times = "once" if audit.n_repeats == 1 else f"{audit.n_repeats} times"
     return (
-        f"Trained again, {first[0]} {verb}{rest}. "
+        f"Retrained, {first[0]} {verb}{rest}. "
         f"({_caption(audit, audit.changes[0])}; tested {times} on {100 * audit.test_size:.0f} % of the rows, "
         "untouched.)"
     )
 
 
 def _percent_text(audit: RetrainAudit, method: str, measure: str) -> str:
-    """The figure in percent, with its standard error if there are several repetitions."""
+    """Format a figure in percent, with its standard error if there are several repetitions."""
     mean, error = audit.mean(method, measure), audit.error(method, measure)
     return percent_text(mean) if isnan(error) else f"{100 * mean:.1f} ± {100 * error:.1f} %"
 
 
 def audit_text(audit: RetrainAudit, *, times: bool = True, width: int | None = None) -> str:
-    """The summary, a table for each change, some for the small changes, and which rows move.
+    """Format the summary, the tables, and the rows that change.
 
-    Where a table has more columns than the `width`, it does without some.
+    Columns that do not fit into the `width` are left out.
     """
     widest = WIDTH if width is None else min(width, WIDTH)
     parts, headings = [_paragraph(audit.summary, widest)], []
@@ -73,20 +73,21 @@ def audit_text(audit: RetrainAudit, *, times: bool = True, width: int | None = N
         shown = TextTable(grid[0], grid[1:]).fit_width(width or 0, spare)
         headings += [*shown.headings, title.removeprefix("Small changes: ").removesuffix(" models")]
         parts.append(f"{title}\n{shown.to_text()}")
-    parts += [_paragraph(audit_legend(audit, headings), widest), moving_rows_text(audit.rows, widest)]
+    parts += [_paragraph(audit_legend(audit, headings), widest), changing_rows_text(audit.rows, widest)]
     return "\n\n".join(parts)
 
 
 def _paragraph(text: str, width: int) -> str:
-    """The sentences in lines, none of which begins with a percent sign."""
+    """Wrap sentences without a percent sign at the start of a line."""
     return "\n".join(wrap_lines(text.replace(" %", f"{NO_BREAK}%"), width))
 
 
 def audit_view(audit: RetrainAudit) -> View:
-    """The summary, the picture, the tables, and which predictions change, for a notebook or a page."""
+    """Show the summary, the picture, the tables, and the rows that change."""
     tables = [TextTable(cells[0], cells[1:], title=title) for title, cells in audit_tables(audit)]
     rows = [
-        Section(f"Rows whose prediction changes: {name}", lines) for name, lines in moving_groups(audit.rows)
+        Section(f"Rows whose prediction changes: {name}", lines)
+        for name, lines in list_changing_groups(audit.rows)
     ]
     return View(audit.summary, Picture(audit.to_svg), *tables, audit_legend(audit), *rows)
 
@@ -99,7 +100,7 @@ def _caption(audit: RetrainAudit, change: str) -> str:
 
 
 def audit_legend(audit: RetrainAudit, headings: Iterable[str] | None = None) -> str:
-    """What the methods are, and what the columns of the tables are; of these headings, or of all."""
+    """Explain the methods, and the columns with these headings, or all."""
     names = {printable(name): printable(title) for name, title in audit.titles.items() if name != title}
     moved = (
         "probabilities" if audit.target.is_classes else "predictions, in standard deviations of the target"
@@ -108,11 +109,11 @@ def audit_legend(audit: RetrainAudit, headings: Iterable[str] | None = None) -> 
         **names,
         "distance": f"between the trees, label weight {audit.label_weight:g}",
         "churn": f"mean change of the {moved}",
-        "flips": "rows that get another class",
+        "flips": "rows whose class changes",
         "negative": "rows that were right and become wrong",
         "leaves": "leaves of a tree, on average",
         "rank": "Kendall's tau of the predictions",
-        "same root": "pairs of trees with the same first question",
+        "same root": "pairs of trees whose first split is on the same feature",
         "identical": "nothing changed",
     }
     shown = (
@@ -120,16 +121,16 @@ def audit_legend(audit: RetrainAudit, headings: Iterable[str] | None = None) -> 
         if headings is not None
         else {each for _, grid in audit_tables(audit) for each in grid[0]}
     )
-    told = [f"{name}: {what}" for name, what in meanings.items() if name in names or name in shown]
+    parts = [f"{name}: {what}" for name, what in meanings.items() if name in names or name in shown]
     errors = [] if audit.n_repeats == 1 else ["± standard errors over the repetitions"]
-    return "; ".join([*told, *errors]) + "."
+    return "; ".join([*parts, *errors]) + "."
 
 
 # -- tables -----------------------------------------------------------------------------------------------
 
 
 def audit_tables(audit: RetrainAudit, times: bool = True) -> list[tuple[str, _Grid]]:
-    """A title and a table for each change; the small ones share one."""
+    """Make a title and a table for each change; small changes share tables."""
     large = [change for change in audit.changes if change not in SMALL_CHANGES]
     small = [change for change in audit.changes if change in SMALL_CHANGES]
     if len(small) == 1:
@@ -158,7 +159,7 @@ def _grid(audit: RetrainAudit, change: str, times: bool) -> _Grid:
 
 
 def _paired_grid(audit: RetrainAudit) -> _Grid:
-    """Differences to the first method under the first change, each with its paired standard error."""
+    """Tabulate differences to the first method under the first change, with paired standard errors."""
     shown = [measure for measure in audit.measures if measure.name in (*WITH_ERRORS, "flips")]
     columns = []
     for measure in shown:
@@ -188,7 +189,7 @@ def _small_grid(audit: RetrainAudit, changes: list[str], measure_name: str) -> _
 
 
 def _column(measure: Measure, records: list[Record], *, errors: bool = True) -> list[str]:
-    """The cells of one measure, all in the same number of decimals."""
+    """Format the cells of one measure, with equal decimals."""
     means = [record[measure.name] for record in records]
     decimals = _decimals(measure, means)
     cells = []
@@ -213,21 +214,21 @@ def _decimals(measure: Measure, values: list[float]) -> int:
     return 3
 
 
-# -- the rows that move -----------------------------------------------------------------------------------
+# -- the rows that change -----------------------------------------------------------------------------------
 
 
-def moving_rows_text(rows: MovingRows, width: int = WIDTH) -> str:
-    """For each method, which rows get another answer: a line for each group of them, the most first."""
-    lines = ["Which rows get another answer when the method is trained again:"]
-    for name, groups in moving_groups(rows):
+def changing_rows_text(rows: ChangingRows, width: int = WIDTH) -> str:
+    """List for each method groups of rows and their changes, the largest first."""
+    lines = ["Rows whose predictions change when the method is retrained:"]
+    for name, groups in list_changing_groups(rows):
         lines.append(name)
         for group in groups:
             lines += wrap_lines(group.replace(" %", f"{NO_BREAK}%"), width, "  ", "      ")
     return "\n".join(lines)
 
 
-def moving_groups(rows: MovingRows) -> Iterator[tuple[str, list[str]]]:
-    """Each method, and the groups of rows that get another answer, the most first."""
+def list_changing_groups(rows: ChangingRows) -> Iterator[tuple[str, list[str]]]:
+    """List each method with groups of rows and their changes, the largest first."""
     from holdfast.tree.rules_text import FULL_LIST, leaf_conditions
 
     for name, tree in rows.trees.items():
@@ -243,7 +244,7 @@ def moving_groups(rows: MovingRows) -> Iterator[tuple[str, list[str]]]:
         )
 
 
-def _change_text(rows: MovingRows, moved: float) -> str:
+def _change_text(rows: ChangingRows, moved: float) -> str:
     if rows.is_classes:
-        return f"{percent_text(moved)} get another class"
-    return f"predictions move by {percent_text(moved)} of the standard deviation"
+        return f"{percent_text(moved)} change class"
+    return f"predictions change by {percent_text(moved)} of the standard deviation"

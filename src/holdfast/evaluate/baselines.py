@@ -1,7 +1,7 @@
-"""What stable trees are compared with: CART chosen by cross-validation, a random forest, an updated tree."""
+"""Baselines of stable trees: CART chosen by cross-validation, a random forest, an updated tree."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -38,7 +38,7 @@ class CartClassifier(TreeClassifier):
         """Choose and grow the tree."""
         X = make_frame(X)
         table = self._table(X, y, sample_weight, self._task)
-        tree = _chosen(table, self._rules(), self.random_state, groups)
+        tree = _fit_cart(table, self._rules(), self.random_state, groups)
         self._set_classes(y, table)
         return self._set_fitted(X, tree)
 
@@ -52,10 +52,10 @@ class CartRegressor(TreeRegressor):
         """Choose and grow the tree."""
         X = make_frame(X)
         table = self._table(X, y, sample_weight, self._task)
-        return self._set_fitted(X, _chosen(table, self._rules(), self.random_state, groups))
+        return self._set_fitted(X, _fit_cart(table, self._rules(), self.random_state, groups))
 
 
-def _chosen(table: Table, rules: GrowthRules, random_state: Any, groups: Any) -> Tree:
+def _fit_cart(table: Table, rules: GrowthRules, random_state: Any, groups: Any) -> Tree:
     seed = 0 if random_state is None else make_seed(random_state)
     settings = StabilitySettings(rules=rules, grid=CART_GRID, seed=seed, n_jobs=1)
     numbers = None if groups is None else read_groups(groups, table.n_rows)
@@ -65,51 +65,44 @@ def _chosen(table: Table, rules: GrowthRules, random_state: Any, groups: Any) ->
 def cart_by_cross_validation(
     table: Table, settings: StabilitySettings, *, groups: LongArray | None = None, n_folds: int = 5
 ) -> Tree:
-    """The tree grown on all rows by the combination of the grid that scores best on rows held out.
+    """Grow a tree on all rows by the combination of the grid that scores best in cross-validation.
 
-    The rules, the grid, the metric and the seed are those of the settings; no row is drawn twice. Folds keep
-    groups together and divide the classes evenly. Of combinations that score alike, the one with the
-    shallowest tree is taken, then that with the largest leaves.
+    The rules, the grid, the metric and the seed are those of the settings; folds keep
+    groups together and are stratified by class. Of combinations with equal scores the one with the shallowest
+    tree is chosen, then the one with the largest leaves.
     """
     metric = make_metric(settings.scoring, table.schema.target)
     folds = _folds(table, groups, n_folds, settings.seed)
     learner = make_learner(table, settings.rules, _combinations(table, folds, settings))
-    parts = [_Part.of(learner, table, groups, fold) for fold in folds]
-    score = partial(_mean_score, learner, parts, metric)
-    scores = run_all(score, range(len(learner.combinations)), settings.n_jobs, kept="Baselines")
+    counts = [np.where(np.isin(np.arange(table.n_rows), fold), 0, learner.repeats) for fold in folds]
+    parts = [(table.subset(fold), None if groups is None else groups[fold]) for fold in folds]
+    held_out = [(rows, TrueValues.of(rows, own_groups)) for rows, own_groups in parts]
+    score = partial(_mean_score, learner, counts, held_out, metric)
+    scores = run_all(score, range(len(learner.combinations)), settings.n_jobs, cache_name="Baselines")
     best = min(
         range(len(scores)), key=lambda place: (-scores[place], *_size(learner.combinations[place]), place)
     )
     return learner.trees(best, [learner.repeats], [settings.seed])[0]
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """One fold: how often each row is trained on, and the rows held out with what is known of them."""
-
-    counts: IntArray
-    table: Table
-    true_values: TrueValues
-
-    @classmethod
-    def of(cls, learner: RulesLearner, table: Table, groups: LongArray | None, fold: LongArray) -> "_Part":
-        counts = learner.repeats.copy()
-        counts[fold] = 0
-        held_out = table.subset(fold)
-        return cls(counts, held_out, TrueValues.of(held_out, None if groups is None else groups[fold]))
-
-
-def _mean_score(learner: RulesLearner, parts: Sequence[_Part], metric: Metric, combination: int) -> float:
-    trees = learner.trees(combination, [part.counts for part in parts], [0] * len(parts))
+def _mean_score(
+    learner: RulesLearner,
+    counts: Sequence[IntArray],
+    held_out: Sequence[tuple[Table, TrueValues]],
+    metric: Metric,
+    combination: int,
+) -> float:
+    """Score a combination on held-out folds; 0 without folds."""
+    trees = learner.trees(combination, counts, [0] * len(counts))
     scores = [
-        metric.value(predict_for_metric(metric, tree, part.table), part.true_values)
-        for tree, part in zip(trees, parts, strict=True)
+        metric.value(predict_for_metric(metric, tree, rows), true_values)
+        for tree, (rows, true_values) in zip(trees, held_out, strict=True)
     ]
     return float(np.mean(scores)) if scores else 0.0
 
 
 def _folds(table: Table, groups: LongArray | None, n_folds: int, seed: int) -> list[LongArray]:
-    """The rows of each fold; none at all if they cannot be divided."""
+    """Draw the rows of each fold; none if they cannot be divided."""
     place = draw_positions(assign_strata(table), unit_keys(table, groups), (seed, Branch.BASELINE_FOLDS))
     fold = assign_folds(place, n_folds)
     numbers = np.unique(fold)
@@ -127,7 +120,7 @@ def _combinations(
 
 
 def _size(combination: Combination) -> tuple[float, float]:
-    """Smaller for smaller trees."""
+    """Sort key: smaller trees first."""
     return combination.get("max_depth") or np.inf, -combination.get("min_samples_leaf", 1)
 
 
@@ -137,7 +130,7 @@ def _size(combination: Combination) -> tuple[float, float]:
 def grow_forest(
     table: Table, settings: StabilitySettings, *, groups: LongArray | None = None, n_estimators: int = 200
 ) -> Ensemble:
-    """A random forest with the criterion, the class weights and the seed of the settings.
+    """Grow a random forest with the criterion, the class weights and the seed of the settings.
 
     Its trees are as deep as the rows allow: down to single rows for classes, to five rows for numbers.
     """
@@ -160,7 +153,7 @@ class _Updated(StableTreeEstimator):
     def fit_again(
         self, previous: "_Updated", X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
     ) -> Self:
-        """Update the previous tree with all rows, as a deployed tree is, in place of training again."""
+        """Update the previous tree with all rows, in place of retraining."""
         parameters = self.get_params(deep=False)
         self.__dict__ |= vars(previous)
         self.set_params(**parameters)
@@ -169,8 +162,8 @@ class _Updated(StableTreeEstimator):
 
 
 class UpdatedTreeClassifier(_Updated, StableTreeClassifier):
-    """A consensus tree of classes that is updated where others are trained again."""
+    """A consensus tree of classes that is updated where others are retrained."""
 
 
 class UpdatedTreeRegressor(_Updated, StableTreeRegressor):
-    """A consensus tree of numbers that is updated where others are trained again."""
+    """A consensus tree of numbers that is updated where others are retrained."""

@@ -1,6 +1,6 @@
-"""The changes that an audit tries: each is pairs of samples, before and after.
+"""The changes of an audit: each makes pairs of samples, before and after.
 
-To add one is to add a function of a resample and its line in CHANGES.
+To add one, add a function of a resample and its entry in CHANGES.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,70 +21,74 @@ from holdfast.evaluate.folds import Resample
 SAMPLE = 0.75  # of the pool; two samples share twice that less 1
 FEWER = 0.02  # of the rows are left out
 MOST_STAGES = 5  # more of them are pooled, neighbours with neighbours
-MOST_DECIMALS = 15  # more of them no float has
+MOST_DECIMALS = 15  # of a float
 ONE, TWO, ANOTHER, STAGES = 0, 1, 2, 3  # numbers of the seeds of a repetition
 
 
-class Columns(NamedTuple):
-    """All rows with their columns as a change leaves them."""
+class ChangedColumns(NamedTuple):
+    """All rows with changed columns."""
 
-    X: Any  # to learn from
-    X_test: Any  # to predict
+    X: Any  # for training
+    X_test: Any  # for prediction
     schema: Schema  # in the order of the columns, on which trees are measured
 
 
-ColumnChange = Callable[[EvaluationData, Schema], Columns]
+ColumnChange = Callable[[EvaluationData, Schema], ChangedColumns]
 
 
-def as_given(data: EvaluationData, schema: Schema) -> Columns:
-    """The columns as they are."""
-    return Columns(data.X, data.X, schema)
+def keep_columns(data: EvaluationData, schema: Schema) -> ChangedColumns:
+    """Return the columns unchanged."""
+    return ChangedColumns(data.X, data.X, schema)
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
-    """The rows that a model is trained on, and its seed. Of samples with one key one is fitted."""
+class TrainingSample:
+    """The training rows of a model, and its seed. Samples with the same key are fitted once."""
 
     key: str
     rows: LongArray  # in the order in which the model gets them
     seed: int
-    columns: ColumnChange = as_given
+    columns: ColumnChange = keep_columns
 
 
-class Pair(NamedTuple):
-    """Two samples that a method is trained on, and which of the test rows tell how it moved."""
+class SamplePair(NamedTuple):
+    """Two samples that a method is trained on, and the test rows on which the models are compared."""
 
     change: str
     part: int  # which of several pairs of the resample, as of stages
-    before: Sample
-    after: Sample
+    before: TrainingSample
+    after: TrainingSample
     tested: BoolArray | None = None  # of the test rows; None: all
 
 
-def first_sample(resample: Resample) -> Sample:
-    """The sample that small changes begin with, and the first of the two that overlap."""
-    return Sample("one", resample.part(0.0, SAMPLE), resample.model_seed(ONE))
+def make_first_sample(resample: Resample) -> TrainingSample:
+    """Make the sample of small changes, which is also the first of the two that overlap."""
+    return TrainingSample("one", resample.part(0.0, SAMPLE), resample.model_seed(ONE))
 
 
-def overlap(resample: Resample) -> list[Pair]:
-    """Two samples of three quarters of the pool, which share half of it, and a seed for each."""
-    second = Sample("two", resample.part(1 - SAMPLE, 1.0), resample.model_seed(TWO))
-    return [Pair("overlap", 0, first_sample(resample), second)]
+def overlap(resample: Resample) -> list[SamplePair]:
+    """Make two samples of three quarters of the pool, which share half of it, with a seed for each."""
+    second = TrainingSample("two", resample.part(1 - SAMPLE, 1.0), resample.model_seed(TWO))
+    return [SamplePair("overlap", 0, make_first_sample(resample), second)]
 
 
-def staged(resample: Resample) -> list[Pair]:
-    """Half of the pool, then all of it; or, with stages, all up to one, then all up to the next.
+def staged(resample: Resample) -> list[SamplePair]:
+    """Pair half of the pool with all of it; or, with stages, all up to one stage with all up to the next.
 
-    The later model of stages is tried on test rows of the stages that it has seen.
+    With stages, models are tested on the stages that the later one has seen.
     """
     stage = resample.data.stage
     if stage is None or stage.max() == 0:
-        half = Sample("half", resample.part(0.0, 0.5), resample.model_seed(STAGES))
-        return [Pair("staged", 0, half, Sample("all", resample.pool, resample.model_seed(STAGES + 1)))]
+        half = TrainingSample("half", resample.part(0.0, 0.5), resample.model_seed(STAGES))
+        return [
+            SamplePair(
+                "staged", 0, half, TrainingSample("all", resample.pool, resample.model_seed(STAGES + 1))
+            )
+        ]
     block = pool_stages(stage, MOST_STAGES)
     first = int(block[resample.pool].min())
     samples = {
-        last: Sample(
+        last: TrainingSample(
             f"stage {last}",
             resample.pool[block[resample.pool] <= last],
             resample.model_seed(STAGES + last),
@@ -93,7 +97,7 @@ def staged(resample: Resample) -> list[Pair]:
     }
     tested = block[resample.test]
     return [
-        Pair("staged", last, samples[last], samples[last + 1], np.asarray(tested <= last + 1, np.bool_))
+        SamplePair("staged", last, samples[last], samples[last + 1], np.asarray(tested <= last + 1, np.bool_))
         for last in range(first, int(block.max()))
     ]
 
@@ -101,66 +105,71 @@ def staged(resample: Resample) -> list[Pair]:
 # -- small changes of one sample --------------------------------------------------------------------------
 
 
-def fewer_rows(resample: Resample) -> list[Pair]:
-    """The sample without 2 % of its rows, or of its groups."""
-    one = first_sample(resample)
+def leave_out_rows(resample: Resample) -> list[SamplePair]:
+    """Leave out 2 % of the rows, or of the groups, of the sample."""
+    one = make_first_sample(resample)
     left_out = select_below(resample.positions(one.rows, Branch.AUDIT_CHANGES), FEWER)
     kept = one.rows[~left_out] if not left_out.all() else one.rows
-    return [Pair("fewer rows", 0, one, Sample("fewer", kept, one.seed))]
+    return [SamplePair("fewer rows", 0, one, TrainingSample("fewer", kept, one.seed))]
 
 
-def another_seed(resample: Resample) -> list[Pair]:
-    """The same sample with another seed."""
-    one = first_sample(resample)
-    return [Pair("another seed", 0, one, Sample("seed", one.rows, resample.model_seed(ANOTHER)))]
+def change_seed(resample: Resample) -> list[SamplePair]:
+    """Fit the same sample with another seed."""
+    one = make_first_sample(resample)
+    return [
+        SamplePair("another seed", 0, one, TrainingSample("seed", one.rows, resample.model_seed(ANOTHER)))
+    ]
 
 
-def _of_columns(
-    name: str, number: int, change: Callable[[Stream, EvaluationData, Schema], Columns], resample: Resample
-) -> list[Pair]:
-    """The same rows with other columns."""
-    one = first_sample(resample)
+def _change_columns(
+    name: str,
+    number: int,
+    change: Callable[[Stream, EvaluationData, Schema], ChangedColumns],
+    resample: Resample,
+) -> list[SamplePair]:
+    """Fit the same rows with other columns."""
+    one = make_first_sample(resample)
     stream = (resample.seed, Branch.AUDIT_CHANGES, resample.number, number)
-    return [Pair(name, 0, one, Sample(name, one.rows, one.seed, partial(change, stream)))]
+    return [SamplePair(name, 0, one, TrainingSample(name, one.rows, one.seed, partial(change, stream)))]
 
 
-def permuted(stream: Stream, data: EvaluationData, schema: Schema) -> Columns:
-    """The columns in a random order."""
+def permute_columns(stream: Stream, data: EvaluationData, schema: Schema) -> ChangedColumns:
+    """Permute the columns at random."""
     by_name = np.array(schema.name_order)
     order = by_name[make_generator(*stream).permutation(len(by_name))].tolist()
-    X = reordered(data.X, order)
-    return Columns(X, X, Schema(tuple(schema.features[place] for place in order), schema.target))
+    X = reorder_columns(data.X, order)
+    return ChangedColumns(X, X, Schema(tuple(schema.features[place] for place in order), schema.target))
 
 
-def with_noise(stream: Stream, data: EvaluationData, schema: Schema) -> Columns:
-    """A further column of random numbers, normally distributed."""
+def add_noise_column(stream: Stream, data: EvaluationData, schema: Schema) -> ChangedColumns:
+    """Add a column of normally distributed random numbers."""
     name = "noise"
     while name in schema.names:
         name += "_"
     noise = make_generator(*stream).normal(size=data.n_rows)
     feature = Feature(name, low=float(noise.min()), high=float(noise.max()))
-    X = with_column(data.X, name, noise)
-    return Columns(X, X, Schema((*schema.features, feature), schema.target))
+    X = add_column(data.X, name, noise)
+    return ChangedColumns(X, X, Schema((*schema.features, feature), schema.target))
 
 
-def with_last_digits_moved(stream: Stream, data: EvaluationData, schema: Schema) -> Columns:
-    """Every number moved at random by at most half of the last digit that its column has.
+def jitter_last_digits(stream: Stream, data: EvaluationData, schema: Schema) -> ChangedColumns:
+    """Move every number at random by at most half of the last digit of its column.
 
-    Only in the rows to learn from: those to predict stay as they are. A column of two values is left alone.
+    Only in the rows for training. Columns of two values stay unchanged.
     """
     moved = {}
     for rank, place in enumerate(schema.name_order):
         values = data.table.columns[place]
         if schema.features[place].kind == "numeric" and len(np.unique(values[~np.isnan(values)])) > 2:
             shift = make_generator(*stream, rank).uniform(-0.5, 0.5, data.n_rows)
-            moved[place] = values + shift * last_digit(values)
-    return Columns(with_numbers(data.X, moved), data.X, schema)
+            moved[place] = values + shift * find_last_digit(values)
+    return ChangedColumns(replace_columns(data.X, moved), data.X, schema)
 
 
-def last_digit(values: FloatArray) -> float:
-    """The unit of the last digit that it takes to write all of the numbers down.
+def find_last_digit(values: FloatArray) -> float:
+    """Find the unit of the last digit of the numbers.
 
-    >>> last_digit(np.array([1.5, 2.25, np.nan])), last_digit(np.array([30.0, 41.0]))
+    >>> find_last_digit(np.array([1.5, 2.25, np.nan])), find_last_digit(np.array([30.0, 41.0]))
     (0.01, 1.0)
     """
     known = values[~np.isnan(values)]
@@ -170,22 +179,22 @@ def last_digit(values: FloatArray) -> float:
     return float(f"1e-{MOST_DECIMALS}")
 
 
-CHANGES: dict[str, Callable[[Resample], list[Pair]]] = {
+CHANGES: dict[str, Callable[[Resample], list[SamplePair]]] = {
     "overlap": overlap,
     "staged": staged,
-    "fewer rows": fewer_rows,
-    "another seed": another_seed,
-    "noise column": partial(_of_columns, "noise column", 1, with_noise),
-    "columns permuted": partial(_of_columns, "columns permuted", 2, permuted),
-    "last digit": partial(_of_columns, "last digit", 3, with_last_digits_moved),
+    "fewer rows": leave_out_rows,
+    "another seed": change_seed,
+    "noise column": partial(_change_columns, "noise column", 1, add_noise_column),
+    "columns permuted": partial(_change_columns, "columns permuted", 2, permute_columns),
+    "last digit": partial(_change_columns, "last digit", 3, jitter_last_digits),
 }
 
 
 # -- arrays and frames of any library ---------------------------------------------------------------------
 
 
-def reordered(X: Any, order: list[int]) -> Any:
-    """The columns of X in this order, in the type of X."""
+def reorder_columns(X: Any, order: list[int]) -> Any:
+    """Reorder the columns of X, in its type."""
     if isinstance(X, np.ndarray):
         return X[:, order]
     if isinstance(X, Frame):
@@ -197,8 +206,8 @@ def reordered(X: Any, order: list[int]) -> Any:
     return frame.select([nw.col(frame.columns[place]) for place in order]).to_native()
 
 
-def with_column(X: Any, name: str, values: FloatArray) -> Any:
-    """X with one column more, the last."""
+def add_column(X: Any, name: str, values: FloatArray) -> Any:
+    """Append a column to X, in its type."""
     if isinstance(X, np.ndarray):
         return np.column_stack([X, values])
     if isinstance(X, Frame):
@@ -209,8 +218,8 @@ def with_column(X: Any, name: str, values: FloatArray) -> Any:
     return frame.with_columns(_series(frame, label, values)).to_native()
 
 
-def with_numbers(X: Any, changed: Mapping[int, FloatArray]) -> Any:
-    """X with other numbers in the columns at these places."""
+def replace_columns(X: Any, changed: Mapping[int, FloatArray]) -> Any:
+    """Replace the numbers in the columns of X at these places, in its type."""
     if isinstance(X, np.ndarray):
         copy = X.astype(object if X.dtype == object else np.float64)
         for place, values in changed.items():
@@ -231,12 +240,12 @@ def _narwhals(X: Any) -> Any:
 
 
 def _series(frame: Any, name: Any, values: FloatArray) -> Any:
-    """A column of these numbers in the library of the frame, and with its row labels."""
+    """Make a column of numbers in the library of the frame, with its row labels."""
     import narwhals as nw
 
     series = nw.new_series(name, values, nw.Float64, backend=frame.implementation)
     native = frame.to_native()
-    if hasattr(native, "index"):  # of pandas: otherwise rows are matched by their labels
+    if hasattr(native, "index"):  # of pandas, which matches rows by their labels
         labelled = series.to_native()
         labelled.index = native.index
         return nw.from_native(labelled, series_only=True)

@@ -1,4 +1,4 @@
-"""Models compared on the same folds: each is fitted on the same rows and scored on the same others."""
+"""Compare models on the same folds: each is fitted on the same rows and scored on the same others."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, FloatArray, LongArray, freeze, round_last_digits
+from holdfast._check import check_choice
 from holdfast._text import quoted
 from holdfast._view import View
 from holdfast.data.folds import Fold
@@ -21,16 +22,16 @@ from holdfast.evaluate.fit import (
     FittedModel,
     check_weights,
     describe_error,
+    find_task,
     fit_and_predict,
-    task_of,
 )
-from holdfast.evaluate.folds import shared_folds
-from holdfast.evaluate.methods import model_maker, read_models
+from holdfast.evaluate.folds import make_folds
+from holdfast.evaluate.methods import make_seeded, read_models
 from holdfast.parallel.tasks import check_jobs, run_all
 from holdfast.scoring.metric import Metric, Score, TrueValues, check_unscored_folds, make_metric
 
-CONFIDENCE = 0.95  # with which a difference that is called more than noise is not by chance
-FEW = 2.0  # times as many standard errors as many folds would need: two folds need 6.5 times, three 2.2 times
+CONFIDENCE = 0.95  # of the test that separates a difference from noise
+FEW = 2.0  # ratio of the quantile to the normal one from which folds are few: 6.5 for two, 2.2 for three
 
 
 def compare_models(
@@ -50,11 +51,10 @@ def compare_models(
     random_state: int = 0,
     verbose: bool = False,
 ) -> "ModelComparison":
-    """Score every model on the same folds, with their differences and the time that each took.
+    """Score every model on the same folds, with differences and times.
 
-    Clones are fitted, on rows in the type in which X has them; the models stay as they are. What a model
-    reports of itself, such as an out-of-bag score, has no part in it. The scores are the same for any
-    `n_jobs`.
+    Clones are fitted, on rows in the type of X. Scores of the models' own, such as out-of-bag scores, are not
+    used. The scores are the same for any `n_jobs`.
 
     Parameters
     ----------
@@ -108,36 +108,32 @@ def compare_models(
     named = read_models(models)
     _check_choices(named, baseline, on_error)
     own = {name: each for name, each in named.items() if hasattr(each, "fit")}
-    data = EvaluationData.read(X, y, sample_weight, task_of(own), groups=groups, stage=stage)
-    metrics = metrics_of(scoring, data.table)
-    named = {name: _estimator(each, data.target, random_state) for name, each in named.items()}
+    data = EvaluationData.read(X, y, sample_weight, find_task(own), groups=groups, stage=stage)
+    metrics = make_metrics(scoring, data.table)
+    task: Task = "classification" if data.target.is_classes else "regression"
     for name, model in named.items():
-        _check_model(name, model, data, metrics)
-    shared = shared_folds(
+        if not hasattr(model, "fit"):
+            named[name] = make_seeded(model, task, random_state)
+        _check_model(name, named[name], data, metrics)
+    folds, notes = make_folds(
         data.table, cv, stage=data.stage, groups=data.groups, strict_groups=strict_groups, seed=random_state
     )
-    folds = shared.folds
-    is_telling = _is_telling(data, folds, metrics)  # before the work
+    is_scored = _find_scored_folds(data, folds, metrics)  # before the work
     run = partial(_run_fold, named, data, folds, metrics, on_error == "skip")
     results = _run_folds(run, tuple(named), len(folds), n_jobs, verbose)
-    return _comparison(results, data, folds, metrics, is_telling, notes=shared.notes, baseline=baseline)
-
-
-def _estimator(model: Any, target: Target, seed: int) -> Any:
-    """The estimator itself, or that of a name or a function."""
-    task: Task = "classification" if target.is_classes else "regression"
-    return model if hasattr(model, "fit") else model_maker(model, task)(seed)
+    return _make_comparison(results, data, folds, metrics, is_scored, notes=notes, baseline=baseline)
 
 
 def _check_choices(named: dict[str, Any], baseline: str | None, on_error: str) -> None:
     if baseline is not None and baseline not in named:
-        raise ParameterError(f"baseline={baseline!r} is none of the models: choose one of {quoted(named)}.")
-    if on_error not in ("raise", "skip"):
-        raise ParameterError(f"on_error={on_error!r} is unknown: choose 'raise' or 'skip'.")
+        raise ParameterError(
+            f"baseline={baseline!r} is not one of the models: choose one of {quoted(named)}."
+        )
+    check_choice("on_error", on_error, ("raise", "skip"))
 
 
-def metrics_of(scoring: Any, table: Table) -> tuple[Metric, ...]:
-    """Return the metrics that `scoring` names, each once: one of them, or several in a list."""
+def make_metrics(scoring: Any, table: Table) -> tuple[Metric, ...]:
+    """Make the metrics of `scoring`: one, or a list of distinct ones."""
     several = scoring if isinstance(scoring, list | tuple) else [scoring]
     metrics = tuple(make_metric(each, table.schema.target) for each in several)
     if not metrics:
@@ -154,20 +150,20 @@ def _check_model(name: str, model: Any, data: EvaluationData, metrics: Sequence[
     in_need = [metric.name for metric in metrics if not metric.by_labels]
     if data.target.is_classes and in_need and not hasattr(model, "predict_proba"):
         raise ParameterError(
-            f"The model {name!r} has no predict_proba, and scoring={in_need[0]!r} needs fractions of the "
-            f"classes: score by 'accuracy', or give the model some, as CalibratedClassifierCV({kind}()) does."
+            f"The model {name!r} has no predict_proba, and scoring={in_need[0]!r} needs class "
+            f"probabilities: score by 'accuracy', or add them by CalibratedClassifierCV({kind}())."
         )
 
 
-def _is_telling(data: EvaluationData, folds: Sequence[Fold], metrics: Sequence[Metric]) -> BoolArray:
-    """(metrics, folds) False if the metric means nothing on the rows held out, as an AUC of one class."""
+def _find_scored_folds(data: EvaluationData, folds: Sequence[Fold], metrics: Sequence[Metric]) -> BoolArray:
+    """Flag the (metrics, folds) whose metric is defined on the held-out rows; an AUC needs two classes."""
     n_values = np.array([len(np.unique(data.table.target[fold.held_out])) for fold in folds])
     least = np.array([metric.least_values for metric in metrics])
-    telling = np.asarray(n_values >= least[:, np.newaxis], np.bool_)
-    for metric, tells in zip(metrics, telling, strict=True):
-        if not tells.all():
-            check_unscored_folds(metric, int(tells.sum()), len(folds))
-    return telling
+    is_scored = np.asarray(n_values >= least[:, np.newaxis], np.bool_)
+    for metric, flags in zip(metrics, is_scored, strict=True):
+        if not flags.all():
+            check_unscored_folds(metric, int(flags.sum()), len(folds))
+    return is_scored
 
 
 # -- the fits ---------------------------------------------------------------------------------------------
@@ -187,20 +183,24 @@ FoldResults = dict[tuple[str, int], FoldResult]  # by the name of the model and 
 def _run_folds(
     run: Any, names: Sequence[str], n_folds: int, n_jobs: int | None, verbose: bool
 ) -> FoldResults:
-    """All models on all folds.
+    """Evaluate all models on all folds.
 
-    Every model meets the first fold before any meets the second, so that one that cannot work at all is
-    known soon. Then the fastest go first.
+    All models run on the first fold before any on the second, so that one that always fails is known soon.
+    Then the fastest models go first.
     """
     first = [(name, 0) for name in names]
     text = "First fold"
-    results = dict(zip(first, run_all(run, first, n_jobs, progress=text * verbose, kept=text), strict=True))
+    results = dict(
+        zip(first, run_all(run, first, n_jobs, progress=text * verbose, cache_name=text), strict=True)
+    )
     seconds = {name: sum(fitted[3:5]) if (fitted := results[name, 0].fitted) else np.nan for name in names}
     by_speed = sorted(names, key=lambda name: np.nan_to_num(seconds[name], nan=np.inf))
     rest = [(name, place) for name in by_speed for place in range(1, n_folds)]
     if rest:
         text = "Other folds"
-        results |= zip(rest, run_all(run, rest, n_jobs, progress=text * verbose, kept=text), strict=True)
+        results |= zip(
+            rest, run_all(run, rest, n_jobs, progress=text * verbose, cache_name=text), strict=True
+        )
     return results
 
 
@@ -212,7 +212,7 @@ def _run_fold(
     skips_errors: bool,
     task: tuple[str, int],
 ) -> FoldResult:
-    """One model on one fold; a ModelError says which, if it fails."""
+    """Evaluate a model on a fold; a ModelError names both if it fails."""
     from sklearn.base import clone
 
     name, place = task
@@ -242,12 +242,12 @@ def _score(metric: Metric, fitted: FittedModel, true_values: TrueValues, n_folds
     return Score(metric.value(predicted, true_values), 0.0)
 
 
-def _comparison(
+def _make_comparison(
     results: FoldResults,
     data: EvaluationData,
     folds: tuple[Fold, ...],
     metrics: tuple[Metric, ...],
-    is_telling: BoolArray,
+    is_scored: BoolArray,
     *,
     notes: tuple[str, ...],
     baseline: str | None,
@@ -274,14 +274,14 @@ def _comparison(
     return ModelComparison(
         names=names,
         metrics=metrics,
-        all_scores=np.where(is_telling[:, np.newaxis], np.moveaxis(scores, 2, 0), np.nan),
-        telling=is_telling,
+        all_scores=np.where(is_scored[:, np.newaxis], np.moveaxis(scores, 2, 0), np.nan),
+        is_scored=is_scored,
         row_errors=errors.T if len(folds) == 1 else None,
         folds=folds,
         notes=notes,
         target=data.target,
         predictions={
-            name: _out_of_fold(data, folds, [results[name, place] for place in places]) for name in names
+            name: _join_predictions(data, folds, [results[name, place] for place in places]) for name in names
         },
         fit_seconds=by_fold("fit_seconds"),
         predict_seconds=by_fold("predict_seconds"),
@@ -292,8 +292,10 @@ def _comparison(
     )
 
 
-def _out_of_fold(data: EvaluationData, folds: Sequence[Fold], results: Sequence[FoldResult]) -> FloatArray:
-    """What was predicted of every row while it was held out; the mean of several times, NaN of none."""
+def _join_predictions(
+    data: EvaluationData, folds: Sequence[Fold], results: Sequence[FoldResult]
+) -> FloatArray:
+    """Average the predictions of every row while it was held out; NaN if it never was."""
     total = np.zeros((data.n_rows, max(len(data.target.classes), 1)))
     times = np.zeros((data.n_rows, 1))
     for fold, result in zip(folds, results, strict=True):
@@ -319,29 +321,52 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelComparison:
-    """Every model on the same folds: scores, differences, times, and predictions of rows held out.
+    """Scores, differences, times and held-out predictions of models on the same folds.
 
-    Scores are the greater the better: losses are negated. The first metric decides; `by` puts another first.
+    Greater scores are better: losses are negated. The first metric decides; `by` puts another first.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The models.
+    metrics : tuple of Metric
+    all_scores : array of shape (n_metrics, n_models, n_folds)
+        NaN where a model failed, or a metric is undefined on a fold.
+    is_scored : array of shape (n_metrics, n_folds)
+        False where a metric is undefined, as an AUC of one class.
+    row_errors : array of shape (n_metrics, n_models), or None
+        Standard errors by the rows, of a single split.
+    folds : tuple of Fold
+    target : Target
+    predictions : dict of str
+        Held-out predictions by model: (n_rows, n_classes) probabilities, or (n_rows, 1) numbers.
+    fit_seconds, predict_seconds : array of shape (n_models, n_folds)
+    leaves, trees : array of shape (n_models, n_folds)
+        Leaves of single trees, and trees of ensembles; else NaN.
+    notes : tuple of str
+        On the folds.
+    failures : tuple of Failure
+    given_baseline : str or None
     """
 
     names: tuple[str, ...]
     metrics: tuple[Metric, ...]
-    all_scores: FloatArray  # (metrics, models, folds); NaN where a model failed or the fold tells nothing
-    telling: BoolArray  # (metrics, folds): False where the metric means nothing, as an AUC of one class
-    row_errors: FloatArray | None  # (metrics, models) of a single split: standard errors by its rows
+    all_scores: FloatArray
+    is_scored: BoolArray
+    row_errors: FloatArray | None
     folds: tuple[Fold, ...]
     target: Target
-    predictions: dict[str, FloatArray]  # of rows held out: (rows, classes) fractions, or (rows, 1) numbers
-    fit_seconds: FloatArray  # (models, folds)
-    predict_seconds: FloatArray  # (models, folds): of all rows held out
-    leaves: FloatArray  # (models, folds): of single trees, else NaN
-    trees: FloatArray  # (models, folds): of models of several, else NaN
-    notes: tuple[str, ...] = ()  # on the folds, in sentences
+    predictions: dict[str, FloatArray]
+    fit_seconds: FloatArray
+    predict_seconds: FloatArray
+    leaves: FloatArray
+    trees: FloatArray
+    notes: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
     given_baseline: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("all_scores", "telling", "fit_seconds", "predict_seconds", "leaves", "trees"):
+        for name in ("all_scores", "is_scored", "fit_seconds", "predict_seconds", "leaves", "trees"):
             object.__setattr__(self, name, freeze(getattr(self, name)))
         frozen_predictions = {name: freeze(values) for name, values in self.predictions.items()}
         object.__setattr__(self, "predictions", frozen_predictions)
@@ -350,7 +375,7 @@ class ModelComparison:
         return len(self.names)
 
     def __eq__(self, other: object) -> bool:
-        """True for the same models with the same scores and predictions on the same folds, in any time."""
+        """True for the same models, scores, predictions and folds; times do not count."""
         if not isinstance(other, ModelComparison):
             return NotImplemented
         if (self.names, self.metrics, self.failures) != (other.names, other.metrics, other.failures):
@@ -381,12 +406,12 @@ class ModelComparison:
 
     @cached_property
     def mean(self) -> FloatArray:
-        """The mean over the folds; NaN for a model that failed on one: means are of the same folds."""
+        """The mean over the folds; NaN for a model that failed on one, as means are over the same folds."""
         return freeze(self._counted.mean(axis=1))
 
     @cached_property
     def error(self) -> FloatArray:
-        """The standard error of the mean over the folds; of a single split, that by its rows."""
+        """The standard error of the mean over the folds; of a single split, by its rows."""
         if self.row_errors is not None:
             return freeze(self.row_errors[0])
         n_folds = self._counted.shape[1]
@@ -404,16 +429,16 @@ class ModelComparison:
 
     @property
     def baseline(self) -> str:
-        """The model that others are compared with: the one that was named, or else the best."""
+        """The model that others are compared with: the given one, or else the best."""
         return self.given_baseline or self.best
 
     @property
     def _counted(self) -> FloatArray:
-        """The scores on the folds that tell something."""
-        return np.asarray(self.scores[:, self.telling[0]], np.float64)
+        """The scores on the folds where the metric is defined."""
+        return np.asarray(self.scores[:, self.is_scored[0]], np.float64)
 
     def by(self, metric: str) -> "ModelComparison":
-        """The same comparison with another of its metrics first, to decide."""
+        """Return the same comparison with another metric first."""
         known = [each.name for each in self.metrics]
         if metric not in known:
             raise ParameterError(f"metric={metric!r} was not computed: choose one of {quoted(known)}.")
@@ -423,25 +448,25 @@ class ModelComparison:
             self,
             metrics=tuple(self.metrics[each] for each in order),
             all_scores=self.all_scores[order],
-            telling=self.telling[order],
+            is_scored=self.is_scored[order],
             row_errors=None if self.row_errors is None else self.row_errors[order],
         )
 
     def differences(self, baseline: str | None = None) -> "Differences":
-        """Each score less that of the baseline on the same fold, their mean, and its corrected error."""
+        """Return the score differences to a baseline on the same folds."""
         name = self.baseline if baseline is None else baseline
         if name not in self.names:
             raise ParameterError(
-                f"baseline={name!r} is none of the models: choose one of {quoted(self.names)}."
+                f"baseline={name!r} is not one of the models: choose one of {quoted(self.names)}."
             )
         values = self._counted - self._counted[self.names.index(name)]
-        counted = [fold for fold, tells in zip(self.folds, self.telling[0], strict=True) if tells]
+        counted = [fold for fold, flag in zip(self.folds, self.is_scored[0], strict=True) if flag]
         return Differences(name, self.names, self.metric, values, held_out_ratio(counted))
 
     # -- tables ---------------------------------------------------------------------------------------
 
     def columns(self) -> dict[str, list[Any]]:
-        """The table: names of columns, and one entry per model, the best first."""
+        """Return the table by column, one entry per model, the best first."""
         differences = self.differences()
         others = [self.by(metric.name) for metric in self.metrics[1:]]
         reason = {failure.model: str(failure) for failure in reversed(self.failures)}
@@ -455,10 +480,10 @@ class ModelComparison:
             "noise": differences.noise,
             **{other.metric.name: other.mean for other in others},
             **{f"{other.metric.name}_error": other.error for other in others},
-            "n_leaves": mean_known(self.leaves),
-            "n_estimators": mean_known(self.trees),
-            "fit_seconds": median_known(self.fit_seconds),
-            "predict_seconds": median_known(self.predict_seconds),
+            "n_leaves": nan_mean(self.leaves),
+            "n_estimators": nan_mean(self.trees),
+            "fit_seconds": nan_median(self.fit_seconds),
+            "predict_seconds": nan_median(self.predict_seconds),
             **{f"fold_{number + 1}": scores for number, scores in enumerate(self.scores.T)},
         }
         names = [self.names[place] for place in self.order]
@@ -470,7 +495,7 @@ class ModelComparison:
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per model, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        """Return one row per model, as a pandas, polars or pyarrow frame (the first that is installed)."""
         import narwhals as nw
 
         from holdfast.tree.frame import frame_from
@@ -483,12 +508,12 @@ class ModelComparison:
 
     @property
     def reading(self) -> str:
-        """How to read the table, in words: what is within noise of the best, and what a person can read."""
+        """The sentences in one paragraph."""
         return " ".join(self.sentences)
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """How models were compared, what was found, if something could be, and what counts as noise."""
+        """The protocol, the models within noise of the best, readable trees, and what noise is."""
         from holdfast.evaluate.compare_text import comparison_sentences
 
         return tuple(comparison_sentences(self))
@@ -500,9 +525,9 @@ class ModelComparison:
         return comparison_tables(self)
 
     def text(self, *, times: bool = True, width: int | None = None) -> str:
-        """The table in words: one line per model, the best first; without times, the same in every run.
+        """Return the table as text, one line per model, the best first; without times, the same in every run.
 
-        A `width` leaves the times out where lines would have more letters.
+        If lines are longer than `width`, times are left out.
         """
         from holdfast.evaluate.compare_text import comparison_text
 
@@ -533,15 +558,15 @@ class ModelComparison:
         return self._view().to_html()
 
 
-def mean_known(figures: FloatArray) -> FloatArray:
-    """The mean of every row, without what is NaN; NaN where all is."""
+def nan_mean(figures: FloatArray) -> FloatArray:
+    """Average every row without its NaN; NaN if there is nothing else."""
     known = ~np.isnan(figures)
     total = np.where(known, figures, 0.0).sum(axis=1)
     return np.asarray(total / np.where(known.any(axis=1), known.sum(axis=1), np.nan), np.float64)
 
 
-def median_known(seconds: FloatArray) -> FloatArray:
-    """The median of every row, without what is NaN: a fold that had to compile kernels does not count."""
+def nan_median(seconds: FloatArray) -> FloatArray:
+    """Compute the median of every row without NaN, which ignores a fold that compiled kernels."""
     return np.array([np.median(own[~np.isnan(own)]) if (own == own).any() else np.nan for own in seconds])
 
 
@@ -550,9 +575,9 @@ def median_known(seconds: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Differences:
-    """The score of each model less that of the baseline, on the same folds: above 0 is better than it.
+    """The score of each model minus that of the baseline on the same folds; above 0 is better.
 
-    Losses are negated, as they are in scores.
+    Losses are negated.
     """
 
     baseline: str
@@ -583,44 +608,43 @@ class Differences:
     def error(self) -> FloatArray:
         """The standard error of the mean, corrected for what the folds have in common; NaN of one fold."""
         # Two of five training sets share three quarters of their rows, so that models, and with them the
-        # differences, are alike from fold to fold: the plain error is too small, and finds differences where
-        # there are none in far more than 5 % of cases. Nadeau and Bengio (2003) add the rows held out for
-        # each row trained on, which stands for that correlation: of five folds it makes errors 1.5 times as
-        # large. It can err on the side of caution, and that is the side for a choice between models.
+        # differences, are correlated: the plain error is too small, with far more than 5 % false positives.
+        # Nadeau and Bengio (2003) add the ratio of held-out to training rows for that correlation: with five
+        # folds errors become 1.5 times as large. This can be conservative, which suits a choice of models.
         return freeze(self._deviation * np.sqrt(1 / self.n_folds + self.ratio))
 
     @cached_property
     def quantile(self) -> float:
-        """How many standard errors chance alone may bring, by Student's distribution; NaN of one fold."""
+        """Half width of the interval in standard errors, by Student's distribution; NaN of one fold."""
         from scipy.special import stdtrit
 
         return float(stdtrit(self.n_folds - 1, (1 + CONFIDENCE) / 2)) if self.n_folds > 1 else np.nan
 
     @cached_property
     def noise(self) -> FloatArray:
-        """The greatest difference that chance alone may bring: the folds can tell no smaller one."""
+        """The greatest difference within chance: smaller ones cannot be detected."""
         return freeze(self.quantile * self.error)
 
     @property
     def has_few_folds(self) -> bool:
-        """True if two or three folds, or a single one, count: chance may then bring nearly anything."""
+        """True if at most three folds count, so that intervals are very wide."""
         from scipy.special import ndtri
 
         return not self.quantile <= FEW * float(ndtri((1 + CONFIDENCE) / 2))
 
     @cached_property
     def cannot_tell(self) -> BoolArray:
-        """True for models of which folds as few as these cannot tell whether they are better or worse."""
-        # Two folds call anything noise: a deviation of two numbers says next to nothing. Only what is the
-        # same on every fold has no noise at all.
+        """True for models that cannot be distinguished from the baseline by so few folds."""
+        # With two folds everything is within noise, as a deviation of two numbers has one degree of freedom.
+        # Only a difference that is equal on every fold has no noise.
         is_open = ~(np.abs(self.mean) > self.noise) & ~(self.noise == 0) & ~np.isnan(self.mean)
         return freeze(is_open & ~self._is_baseline & self.has_few_folds)
 
     @cached_property
     def within_noise(self) -> BoolArray:
-        """True for models that may be as good as the baseline: chance alone may bring such a difference.
+        """True for models whose difference to the baseline is within chance, and for the baseline itself.
 
-        The baseline itself is; of so few folds that they cannot tell, no other model.
+        False for models in `cannot_tell`.
         """
         is_small = np.abs(self.mean) <= self.noise
         return freeze(self._is_baseline | (is_small & ~self.cannot_tell))
@@ -636,7 +660,7 @@ class Differences:
         return np.asarray(self.values.std(axis=1, ddof=1), np.float64)
 
     def columns(self) -> dict[str, list[object]]:
-        """The differences as a table: names of columns, and one entry per model."""
+        """Return the differences by column, one entry per model."""
         return {
             "model": list(self.names),
             "difference": self.mean.tolist(),
@@ -655,7 +679,7 @@ class Differences:
 
 
 def held_out_ratio(folds: Sequence[Fold]) -> float:
-    """Rows held out for each row trained on; the mean over the folds.
+    """Compute the mean ratio of held-out rows to training rows over the folds.
 
     >>> held_out_ratio([Fold(np.array([1, 1, 1, 1, 0]), np.array([False, False, False, False, True]))])
     0.25

@@ -16,10 +16,10 @@ from holdfast._text import (
     printable,
 )
 from holdfast._view import Picture, TextTable, View, format_table
-from holdfast.evaluate.compare import Differences, ModelComparison, mean_known, median_known
+from holdfast.evaluate.compare import Differences, ModelComparison, nan_mean, nan_median
 from holdfast.scoring.metric import Metric
 
-MOST_READ = 40  # leaves of a tree that a person still reads
+MOST_READ = 40  # leaves of a readable tree
 HUGE = 1e9  # scores from here on have three digits and a power of ten
 WIDEST_REASON = 300  # letters; `failures` has all
 
@@ -27,10 +27,9 @@ _Grid = list[list[str]]  # lines of cells, the headings first
 
 
 def comparison_text(comparison: ModelComparison, *, times: bool = True, width: int | None = None) -> str:
-    """The table in words: one line per model, the best first.
+    """Format the tables, one line per model, the best first.
 
-    Where it has more columns than the `width`, it does without times, and other metrics stand below each
-    other.
+    If they are wider than `width`, times are left out, and other metrics stand below each other.
     """
     cells = comparison_cells(comparison)
     without = [line[:-2] for line in cells]
@@ -42,7 +41,7 @@ def comparison_text(comparison: ModelComparison, *, times: bool = True, width: i
 
 
 def comparison_view(comparison: ModelComparison) -> View:
-    """The sentences, the picture, the tables and the notes, for a notebook or a page."""
+    """Show the sentences, the picture, the tables and the notes."""
     baseline = f"to {printable(comparison.differences().baseline)}"
     meanings = {baseline: "difference of the scores on the same folds, with its standard error"}
     tables = [
@@ -54,7 +53,7 @@ def comparison_view(comparison: ModelComparison) -> View:
 
 
 def difference_text(differences: Differences) -> str:
-    """One line per model: the mean difference to the baseline and its error."""
+    """Format a line per model: the mean difference to the baseline and its error."""
     decimals = _decimals(differences.mean, differences.error)
     lines = [["model", f"{_title(differences.metric)}, to {printable(differences.baseline)}", ""]]
     for place, name in enumerate(differences.names):
@@ -64,7 +63,7 @@ def difference_text(differences: Differences) -> str:
 
 
 def _verdict(differences: Differences, place: int) -> str:
-    """What the folds say of the difference, in two words; nothing if it is more than noise."""
+    """Describe a difference that is within noise, or undecided."""
     if differences.names[place] == differences.baseline:
         return ""
     if differences.cannot_tell[place]:
@@ -76,7 +75,7 @@ def _verdict(differences: Differences, place: int) -> str:
 
 
 def comparison_tables(comparison: ModelComparison) -> list[tuple[str, _Grid]]:
-    """A title and the cells of every table: scores and differences, other metrics, and the folds."""
+    """Make title and cells of every table: scores and differences, other metrics, and the folds."""
     others = [("Other metrics", other_cells(comparison))] * (len(comparison.metrics) > 1)
     return [
         ("Scores and differences", comparison_cells(comparison)),
@@ -108,7 +107,7 @@ def comparison_cells(comparison: ModelComparison) -> _Grid:
         "fit",
         "predict",
     ]
-    seconds = median_known(comparison.fit_seconds), median_known(comparison.predict_seconds)
+    seconds = nan_median(comparison.fit_seconds), nan_median(comparison.predict_seconds)
     lines = [
         [
             printable(comparison.names[place]),
@@ -141,13 +140,13 @@ def _other_parts(cells: _Grid, width: int | None) -> list[str]:
     start, parts = 1, []
     for end in range(2, len(cells[0]) + 1):
         is_last = end == len(cells[0])
-        if is_last or not _fits(_of_columns(cells, start, end + 1), width):
-            parts.append(format_table(_of_columns(cells, start, end)))
+        if is_last or not _fits(_change_columns(cells, start, end + 1), width):
+            parts.append(format_table(_change_columns(cells, start, end)))
             start = end
     return parts
 
 
-def _of_columns(cells: _Grid, start: int, end: int) -> _Grid:
+def _change_columns(cells: _Grid, start: int, end: int) -> _Grid:
     return [[line[0], *line[start:end]] for line in cells]
 
 
@@ -156,7 +155,7 @@ def _fits(cells: _Grid, width: int | None) -> bool:
 
 
 def _title(metric: Metric) -> str:
-    return f"{metric.title} (less is better)" if metric.is_loss else metric.title
+    return f"{metric.title} (lower is better)" if metric.is_loss else metric.title
 
 
 def _score_cell(comparison: ModelComparison, place: int, decimals: int) -> str:
@@ -164,7 +163,7 @@ def _score_cell(comparison: ModelComparison, place: int, decimals: int) -> str:
     if isnan(mean):
         return "failed"
     text = _number(comparison.metric.shown(mean), decimals)
-    alone = comparison.telling[0].sum() == 1 and comparison.row_errors is None
+    alone = comparison.is_scored[0].sum() == 1 and comparison.row_errors is None
     return text if alone else f"{text} ± {_number(error, decimals)}"
 
 
@@ -177,14 +176,14 @@ def _difference_cell(differences: Differences, place: int, decimals: int) -> str
 
 
 def _size_cell(comparison: ModelComparison, place: int) -> str:
-    leaves, trees = (float(mean_known(each)[place]) for each in (comparison.leaves, comparison.trees))
+    leaves, trees = (float(nan_mean(each)[place]) for each in (comparison.leaves, comparison.trees))
     if not isnan(leaves):
         return pluralize(leaves, "leaf", "leaves")
     return "" if isnan(trees) else f"{trees:,.0f} trees"
 
 
 def _decimals(values: Iterable[float], errors: Iterable[float]) -> int:
-    """As many as show two digits of the errors; without errors, four digits of the values."""
+    """Choose decimals for two digits of the errors, or else for four digits of the values."""
     known = decimals_of_errors(errors)
     return decimals_of_values(values, digits=4, of_zero=3) if known is None else known
 
@@ -197,14 +196,14 @@ def _number(value: float, decimals: int, sign: str = "") -> str:
 
 
 def readable_tree(comparison: ModelComparison) -> int | None:
-    """The best of the single trees that are small enough for a person to read; None if there is none."""
-    leaves = mean_known(comparison.leaves)
+    """Find the best readable single tree; None if there is none."""
+    leaves = nan_mean(comparison.leaves)
     whole = [place for place in comparison.order.tolist() if not np.isnan(comparison.mean[place])]
     return next((place for place in whole if leaves[place] <= MOST_READ), None)
 
 
 def failure_text(comparison: ModelComparison, name: str) -> str:
-    """The first failure of the model, and on how many folds it failed."""
+    """Describe the first failure of a model, and the number of folds on which it failed."""
     own = [failure for failure in comparison.failures if failure.model == name]
     if not own:
         return ""
@@ -217,37 +216,37 @@ def failure_text(comparison: ModelComparison, name: str) -> str:
 
 
 def comparison_sentences(comparison: ModelComparison) -> list[str]:
-    """How it was compared; what was found, if something could be; and what counts as noise."""
+    """Describe the protocol, the models within noise of the best, readable trees, and what noise is."""
     whole = [place for place in comparison.order.tolist() if not np.isnan(comparison.mean[place])]
-    n_told = int(comparison.telling[0].sum())
+    n_scored = int(comparison.is_scored[0].sum())
     if len(whole) < 2:
         return [_folds_text(comparison), "One model only: there is nothing to compare it with."]
-    if n_told < 2:
-        told = "Nothing says how far chance moves a difference: hold rows out several times."
-        return [_folds_text(comparison), told]
+    if n_scored < 2:
+        note = "A single fold gives no estimate of chance: hold rows out several times."
+        return [_folds_text(comparison), note]
     differences = comparison.differences(comparison.best)
     within = [place for place in whole if differences.within_noise[place] or differences.cannot_tell[place]]
     return [
         _folds_text(comparison),
         _noise_text(differences, within),
         _readable_text(comparison, differences, whole, within),
-        f"Noise is up to {differences.quantile:.1f} standard errors of a difference, which are corrected for "
-        "the rows that the folds share.",
+        f"Noise is up to {differences.quantile:.1f} standard errors of a difference, corrected for the rows "
+        "that the folds share.",
     ]
 
 
 def _folds_text(comparison: ModelComparison) -> str:
-    n_told, n_rows = int(comparison.telling[0].sum()), len(comparison.folds[0].held_out)
+    n_scored, n_rows = int(comparison.is_scored[0].sum()), len(comparison.folds[0].held_out)
     held_out = round(float(np.mean([fold.held_out.sum() for fold in comparison.folds])))
-    title = comparison.metric.title + (", of which less is better" if comparison.metric.is_loss else "")
+    title = comparison.metric.title + (", of which lower is better" if comparison.metric.is_loss else "")
     if len(comparison.folds) == 1:
         return f"By {title}, on the same {held_out:,} of {n_rows:,} rows, held out once."
-    folds = f"{n_told} of {len(comparison.folds)}" if n_told < len(comparison.folds) else f"{n_told}"
+    folds = f"{n_scored} of {len(comparison.folds)}" if n_scored < len(comparison.folds) else f"{n_scored}"
     return f"By {title}, over the same {folds} folds, each of about {held_out:,} rows held out."
 
 
 def _noise_text(differences: Differences, within: Sequence[int]) -> str:
-    """What may be as good as the best, and which differences could be told at all."""
+    """Describe the models that may be as good as the best."""
     best = printable(differences.baseline)
     noise = {
         printable(differences.names[place]): number_text(float(differences.noise[place]), 2)
@@ -259,9 +258,8 @@ def _noise_text(differences: Differences, within: Sequence[int]) -> str:
     if not any(differences.cannot_tell[place] for place in within):
         return f"Within noise of the best, {best}: {join_parts(_each(noise, 'up to {} may be chance'))}."
     return (
-        f"These {differences.n_folds} folds cannot tell the best, {best}, from "
-        f"{join_parts(_each(noise, 'less than {} may be chance'))}: so few folds say little of chance. "
-        "Hold rows out more often."
+        f"{differences.n_folds} folds are too few to distinguish the best, {best}, from "
+        f"{join_parts(_each(noise, 'less than {} may be chance'))}: hold rows out more often."
     )
 
 
@@ -273,18 +271,18 @@ def _each(noise: dict[str, str], template: str) -> list[str]:
 def _readable_text(
     comparison: ModelComparison, differences: Differences, whole: Sequence[int], within: Sequence[int]
 ) -> str:
-    """The single trees that are small enough to read, among the best or else the best of them."""
-    leaves = mean_known(comparison.leaves)
+    """Describe the readable single trees among the best, or else the best of them."""
+    leaves = nan_mean(comparison.leaves)
     small = [place for place in whole if leaves[place] <= MOST_READ]
     if good := [place for place in small if place in within]:
         trees = [f"{printable(comparison.names[place])} ({_size_cell(comparison, place)})" for place in good]
         kind = "a single tree" if len(good) == 1 else "single trees"
-        return f"Of these a person can read {join_parts(trees)}, {kind}."
+        return f"Readable among these: {join_parts(trees)}, {kind}."
     if not small:
-        return f"None is a single tree of up to {MOST_READ} leaves, which a person could read."
+        return f"None is a single tree of up to {MOST_READ} leaves, small enough to read."
     nearest = small[0]
     behind = number_text(-float(differences.mean[nearest]), 2)
     return (
-        f"None of these is a tree that a person can read; the best such tree, "
+        f"None of these is a readable tree; the best readable tree, "
         f"{printable(comparison.names[nearest])} ({_size_cell(comparison, nearest)}), is {behind} behind."
     )

@@ -1,4 +1,4 @@
-"""One model on some of the rows: fitted, timed, and what it predicts of others."""
+"""The harness of compare and audit: read the rows, fit a model on some of them, and predict others."""
 
 import sys
 import time
@@ -26,24 +26,24 @@ from holdfast.tree.tree import Tree
 
 @dataclass(frozen=True, eq=False)
 class EvaluationData:
-    """The rows that models are evaluated on, as the models get them and as a table."""
+    """The rows of an evaluation, as the models get them and as a table."""
 
     X: Any
     y: Any
-    table: Table  # the same rows: how they can be divided, what is true of them, how trees are measured
-    groups: LongArray | None  # the key of each group, which models get as its label
+    table: Table  # the same rows, for folds, true values and tree distances
+    groups: LongArray | None  # the key of each group
     stage: LongArray | None
 
     @classmethod
     def read(
         cls, X: Any, y: Any, weight: Any, task: Task | None, *, groups: Any = None, stage: Any = None
     ) -> "EvaluationData":
-        """Read what the user gives; X stays in the type that it has."""
-        X = _collected(X)
+        """Read the rows; X stays in its type."""
+        X = _collect(X)
         n_rows = make_frame(X).n_rows
         line = read_vector(y, n_rows)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # models have their own view of the columns
+            warnings.simplefilter("ignore", DataWarning)  # every model reads the columns itself
             table = Table.from_arrays(X, line, weight, task=task, target=get_target_name(y))
         return cls(
             X=X,
@@ -55,7 +55,7 @@ class EvaluationData:
 
     @property
     def target(self) -> Target:
-        """What is to be predicted."""
+        """What is predicted."""
         return self.table.schema.target
 
     @property
@@ -64,7 +64,7 @@ class EvaluationData:
         return self.table.n_rows
 
     def in_fixed_order(self) -> tuple["EvaluationData", LongArray]:
-        """Return the rows of positive weight in an order that does not depend on how they came, and it."""
+        """Return the rows of positive weight in an order independent of the input, and this order."""
         marks = [mark for mark in (self.stage, self.groups) if mark is not None]
         order = find_fixed_order(self.table, marks)
         if self.table.weight is not None:
@@ -79,7 +79,7 @@ class EvaluationData:
         return ordered, order
 
     def true_values(self, rows: LongArray) -> TrueValues:
-        """Return what is known of some of the rows."""
+        """Return targets, weights and groups of some rows."""
         weight, groups = self.table.weight, renumber_groups(self.groups, rows)
         return TrueValues(
             self.target,
@@ -89,8 +89,8 @@ class EvaluationData:
         )
 
 
-def _collected(X: Any) -> Any:
-    """X itself; of a lazy frame or a batch of Arrow the frame or table, of a list of rows the array."""
+def _collect(X: Any) -> Any:
+    """Collect a lazy frame or a batch of Arrow, and make an array of a list of rows."""
     if isinstance(X, list | tuple):
         matrix = make_frame(X).matrix
         return X if matrix is None else matrix
@@ -106,7 +106,7 @@ def _collected(X: Any) -> Any:
 
 
 def subset_rows(X: Any, rows: LongArray) -> Any:
-    """Return the rows, or entries, of these numbers in the type of X."""
+    """Select rows, or entries, in the type of X."""
     if isinstance(X, Frame):
         return X.subset(rows)
     if isinstance(X, np.ndarray):
@@ -126,8 +126,8 @@ def subset_rows(X: Any, rows: LongArray) -> Any:
 TASKS: dict[str, Task] = {"classifier": "classification", "regressor": "regression"}
 
 
-def task_of(models: dict[str, Any]) -> Task | None:
-    """Return the task that the estimators are made for; None if none of them says."""
+def find_task(models: dict[str, Any]) -> Task | None:
+    """Find the task of the estimators; None if it is unknown."""
     kinds = {name: _estimator_type(model) for name, model in models.items()}
     for name, kind in kinds.items():
         if kind is not None and kind not in TASKS:
@@ -136,7 +136,8 @@ def task_of(models: dict[str, Any]) -> Task | None:
     if len(known) > 1:
         one, other = ([name for name, kind in kinds.items() if kind == each] for each in sorted(known))
         raise ParameterError(
-            f"No metric compares models of classes, {quoted(one)}, with models of numbers, {quoted(other)}."
+            f"No metric compares classifiers, {quoted(one)}, with regressors, {quoted(other)}: leave one "
+            "kind out."
         )
     return TASKS[known.pop()] if known else None
 
@@ -146,13 +147,13 @@ def _estimator_type(model: Any) -> str | None:
 
     try:
         return str(get_tags(model).estimator_type or "") or None
-    except Exception:  # written before scikit-learn 1.6, say
+    except Exception:  # such as an estimator for scikit-learn before 1.6
         kind: str | None = getattr(model, "_estimator_type", None)
         return kind
 
 
 def has_fit_argument(model: Any, name: str) -> bool:
-    """True if the fit of the model, of the last step of a pipeline or of a searched one, takes `name`."""
+    """Return True if the fit of the model, the last step of a pipeline or a searched model, takes `name`."""
     from sklearn.utils.validation import has_fit_parameter
 
     own = _last_step(model)[1]
@@ -174,7 +175,7 @@ def check_weights(name: str, model: Any, data: EvaluationData, noun: str) -> Non
 
 
 def _last_step(model: Any) -> tuple[str, Any]:
-    """The name and the model at the end of a pipeline; no name and the model itself if it is none."""
+    """Return name and model of the last step of a pipeline; of another model, no name and itself."""
     step: tuple[str, Any] = getattr(model, "steps", [("", model)])[-1]
     return step
 
@@ -231,7 +232,7 @@ def fit_and_predict(
     else:
         model.fit_again(previous, own_X, own_y, **options)
     seconds = time.perf_counter() - start
-    leaves, trees = size_of(model)
+    leaves, trees = count_leaves_and_trees(model)
     model = getattr(model, "best_estimator_", model)
     own_test = subset_rows(data.X if X_test is None else X_test, test)
     values, classes, predict_seconds = predict(
@@ -261,11 +262,11 @@ def predict(
         numbers, seconds = _timed(model.predict, X)
         array = np.asarray(numbers, np.float64)
         array = array[:, np.newaxis] if array.ndim == 1 else array
-        return _checked(array, (n_rows, 1)), None, seconds
+        return _check_predictions(array, (n_rows, 1)), None, seconds
     values, classes, seconds = None, None, 0.0
     if hasattr(model, "predict_proba"):
         own, seconds = _timed(model.predict_proba, X)
-        values = _in_order(np.asarray(own, np.float64), model, target)
+        values = _order_classes(np.asarray(own, np.float64), model, target)
     if values is None or with_classes:
         labels, label_seconds = _timed(model.predict, X)
         plain = np.asarray(labels).ravel().tolist()
@@ -277,7 +278,7 @@ def predict(
     if values is None:
         assert classes is not None
         values = np.eye(len(target.classes))[classes]
-    return _checked(values, (n_rows, len(target.classes))), classes, seconds
+    return _check_predictions(values, (n_rows, len(target.classes))), classes, seconds
 
 
 def _timed(function: Any, X: Any) -> tuple[Any, float]:
@@ -285,8 +286,8 @@ def _timed(function: Any, X: Any) -> tuple[Any, float]:
     return function(X), time.perf_counter() - start
 
 
-def _in_order(fractions: FloatArray, model: Any, target: Target) -> FloatArray:
-    """The probabilities in the order of the target's classes, 0 for a class that the model does not know."""
+def _order_classes(fractions: FloatArray, model: Any, target: Target) -> FloatArray:
+    """Order the probabilities by the classes of the target, with 0 for a class that the model lacks."""
     if not hasattr(model, "classes_"):
         raise DataError("It has no classes_, which name the columns of predict_proba.")
     own = list(model.classes_)
@@ -306,7 +307,7 @@ def _class_index(label: Any, target: Target) -> int:
     return target.classes.index(plain)
 
 
-def _checked(values: FloatArray, shape: tuple[int, int]) -> FloatArray:
+def _check_predictions(values: FloatArray, shape: tuple[int, int]) -> FloatArray:
     if values.shape != shape:
         raise DataError(f"Its predictions have the shape {values.shape}, and {shape} was expected.")
     if not np.isfinite(values).all():
@@ -317,23 +318,23 @@ def _checked(values: FloatArray, shape: tuple[int, int]) -> FloatArray:
 # -- size and tree ----------------------------------------------------------------------------------------
 
 
-def size_of(model: Any) -> tuple[float, float]:
-    """Return the leaves of a single tree and the number of trees of several; NaN for what it is not."""
+def count_leaves_and_trees(model: Any) -> tuple[float, float]:
+    """Count the leaves of a single tree, or the trees of an ensemble; NaN for the other."""
     if hasattr(model, "get_n_leaves"):
         return float(model.get_n_leaves()), np.nan
     if (ensemble := getattr(model, "ensemble_", None)) is not None:
         return np.nan, float(len(ensemble))
-    # Boosting of several classes keeps an array of rounds by classes; a vote of unlike models has no trees.
+    # Boosting of several classes has an array of rounds by classes; a vote of other models has no trees.
     members = np.ravel(np.asarray(getattr(model, "estimators_", []), object))
     is_of_trees = len(members) and all(hasattr(member, "tree_") for member in members)
     return np.nan, float(len(members)) if is_of_trees else np.nan
 
 
-def tree_of(model: Any, data: EvaluationData, schema: Schema, X: Any, pool: LongArray) -> Tree | None:
-    """Return the tree that the model is, on the schema of the rows in `pool`; None if it is no single tree.
+def extract_tree(model: Any, data: EvaluationData, schema: Schema, X: Any, pool: LongArray) -> Tree | None:
+    """Return the single tree of a model on the schema of the rows in `pool`; None if there is none.
 
-    Of a pipeline it is the tree at its end, measured on what the pipeline makes of the pool. `X` has the
-    columns that the model was fitted on, and the schema is theirs.
+    Of a pipeline it is the tree at its end, on the schema of the transformed pool. `X` has the columns that
+    the model was fitted on, and the schema is theirs.
     """
     last = _last_step(model)[1]
     try:
@@ -356,7 +357,7 @@ def tree_of(model: Any, data: EvaluationData, schema: Schema, X: Any, pool: Long
 
 
 def _on_schema(tree: Tree, schema: Schema) -> Tree:
-    """The tree on the schema, which gets custom features and columns of another kind from the tree."""
+    """Put the tree on the schema, with custom features and columns of another kind from the tree."""
     own = {feature.name: feature for feature in tree.schema.features}
     features = [
         feature if own.get(feature.name, feature).kind == feature.kind else own[feature.name]
@@ -367,7 +368,7 @@ def _on_schema(tree: Tree, schema: Schema) -> Tree:
 
 
 def _transformed_schema(steps: Any, data: EvaluationData, schema: Schema, X: Any, pool: LongArray) -> Schema:
-    """The schema of what reaches the last step of a pipeline."""
+    """Make the schema of the columns that reach the last step of a pipeline."""
     seen = steps.transform(subset_rows(X, pool))
     if hasattr(seen, "toarray"):
         seen = seen.toarray()

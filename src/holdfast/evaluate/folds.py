@@ -1,11 +1,11 @@
-"""The rows that models are fitted on and those that they are scored on: shared folds, and resamples."""
+"""The rows for fitting and for testing: folds that all models share, and resamples."""
 
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,20 +29,13 @@ from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.evaluate.fit import EvaluationData
 from holdfast.tree.rules import format_class_names
 
-SMALL_EFFECT = 0.2  # of Cohen's h and d: from here on a difference is called small, and no longer none
+SMALL_EFFECT = 0.2  # of Cohen's h and d: smaller effects are negligible
 CHANCE = 2.0  # standard errors
 LEAST_KEPT = 0.5  # of the earlier rows
 MOST_CLASSES = 4  # in a sentence
 
 
-class SharedFolds(NamedTuple):
-    """The folds that all models share, and notes on them."""
-
-    folds: tuple[Fold, ...]
-    notes: tuple[str, ...] = ()
-
-
-def shared_folds(
+def make_folds(
     table: Table,
     cv: Any,
     *,
@@ -50,24 +43,23 @@ def shared_folds(
     groups: LongArray | None = None,
     strict_groups: bool = False,
     seed: int = 0,
-) -> SharedFolds:
-    """The folds of the table in the order of its rows; a row without weight is in none of them.
+) -> tuple[tuple[Fold, ...], tuple[str, ...]]:
+    """Make the folds that all models share, with notes; rows without weight are in none of them.
 
-    Groups are never divided, but by stages: earlier rows of a group are used for training, and its later rows
-    are held out, unless `strict_groups` keeps whole groups apart there too.
+    Groups are never divided, except by stages: earlier rows of a group are used for training, and its later
+    rows are held out, unless `strict_groups` keeps whole groups apart there, too.
     """
     if strict_groups and groups is None:
         raise ParameterError(
-            "strict_groups=True (--strict-groups) keeps whole groups apart, and no groups are given: give "
-            "groups (--groups), or leave it out."
+            "strict_groups=True (--strict-groups) keeps whole groups apart and needs groups: give groups "
+            "(--groups), or leave it out."
         )
     counted = np.ones(table.n_rows, np.bool_) if table.weight is None else table.weight > 0
     if stage is None and not is_number(cv):
-        return SharedFolds(
-            tuple(_without(fold, ~counted, place) for place, fold in enumerate(read_folds(table, groups, cv)))
-        )
+        given = enumerate(read_folds(table, groups, cv))
+        return tuple(_drop_unweighted(fold, ~counted, place) for place, fold in given), ()
     if stage is None:
-        return SharedFolds(tuple(draw_stable_folds(table, groups, cv, (seed, Branch.COMPARISON_FOLDS))))
+        return tuple(draw_stable_folds(table, groups, cv, (seed, Branch.COMPARISON_FOLDS))), ()
     rows = np.flatnonzero(counted)
     own_stage, own_groups = np.unique(stage[counted], return_inverse=True)[1], subset_groups(groups, counted)
 
@@ -75,34 +67,37 @@ def shared_folds(
         return tuple(fold.spread(rows, table.n_rows) for fold in forward_folds(own_stage, cv, apart))
 
     if groups is None:
-        return SharedFolds(forward(None))
+        return forward(None), ()
     if not strict_groups:
-        return SharedFolds(forward(None), (_known_text(forward(None), groups),))
+        return forward(None), (_describe_known_groups(forward(None), groups),)
     folds = forward(own_groups)
-    return SharedFolds(folds, (_apart_text(table, forward(None), folds),))
+    return folds, (_describe_separation(table, forward(None), folds),)
 
 
 def forward_folds(stage: LongArray, cv: Any, apart: LongArray | None = None) -> list[Fold]:
-    """Each stage but the first held out, and trained on all before it.
+    """Hold out each stage but the first, and train on all earlier ones.
 
-    Stages that would make more than `cv` folds are pooled, neighbours with neighbours, into `cv` + 1 of about
-    the same number of rows. Of groups that are to be kept `apart`, no earlier row is trained on.
+    If there are more stages than `cv` + 1, neighbours are pooled into `cv` + 1 stages of about equally many
+    rows. Earlier rows of groups to be kept `apart` are not used for training.
 
     >>> [fold.times.tolist() for fold in forward_folds(np.array([0, 1, 1, 2]), 5)]
     [[1, 0, 0, 0], [1, 1, 1, 0]]
     """
     if not isinstance(cv, Integral) or isinstance(cv, bool) or int(cv) < 1:
         raise ParameterError(
-            f"cv={cv!r} does not go with stage, which makes the folds: give the greatest number of them, "
-            "from 1, or leave stage out."
+            f"cv={cv!r} does not go with stage, which defines the folds: give their greatest number, from "
+            "1, or leave stage out."
         )
     if stage.min() == stage.max():
-        raise DataError("stage has one value for all rows: later stages are predicted by earlier ones.")
+        raise DataError(
+            "stage has one value for all rows: give at least two, as later stages are predicted by earlier "
+            "ones."
+        )
     block = pool_stages(stage, int(cv) + 1)
-    return [_forward(block, number, apart) for number in range(1, int(block.max()) + 1)]
+    return [_make_forward_fold(block, number, apart) for number in range(1, int(block.max()) + 1)]
 
 
-def _forward(block: LongArray, number: int, apart: LongArray | None) -> Fold:
+def _make_forward_fold(block: LongArray, number: int, apart: LongArray | None) -> Fold:
     held_out = np.asarray(block == number, np.bool_)
     training = block < number
     if apart is not None:
@@ -110,13 +105,13 @@ def _forward(block: LongArray, number: int, apart: LongArray | None) -> Fold:
         if not training.any():
             raise DataError(
                 f"All groups before stage {number + 1} of {int(block.max()) + 1} are also in it: kept "
-                "strictly apart, nothing is left to learn from. Leave strict_groups out (--strict-groups), "
+                "strictly apart, no row is left for training. Leave strict_groups out (--strict-groups), "
                 "or give other groups."
             )
     return Fold(training.astype(np.int32), held_out)
 
 
-def _known_text(folds: tuple[Fold, ...], groups: LongArray) -> str:
+def _describe_known_groups(folds: tuple[Fold, ...], groups: LongArray) -> str:
     known = sum(int(find_known_groups(groups, fold.training, fold.held_out).sum()) for fold in folds)
     held_out = sum(int(fold.held_out.sum()) for fold in folds)
     if not known:
@@ -127,17 +122,17 @@ def _known_text(folds: tuple[Fold, ...], groups: LongArray) -> str:
     )
 
 
-def _without(fold: Fold, dropped: BoolArray, place: int) -> Fold:
+def _drop_unweighted(fold: Fold, dropped: BoolArray, place: int) -> Fold:
     kept = Fold(np.where(dropped, 0, fold.times).astype(np.int32), fold.held_out & ~dropped)
     if not kept.training.any() or not kept.held_out.any():
-        raise DataError(f"All rows to learn from or to score on in place {place} of cv have the weight 0.")
+        raise DataError(f"All rows for training or for scoring in place {place} of cv have the weight 0.")
     return kept
 
 
-def _apart_text(table: Table, earlier: tuple[Fold, ...], kept: tuple[Fold, ...]) -> str:
-    """How many of the earlier rows remain with whole groups kept apart, and the target among them.
+def _describe_separation(table: Table, earlier: tuple[Fold, ...], kept: tuple[Fold, ...]) -> str:
+    """Describe how many of the earlier rows remain with whole groups kept apart, and their target.
 
-    A DataWarning reports it too if they are few, or others than models will be used on.
+    Also warn if they are few, or if their target differs from that of all earlier rows.
     """
     before, training = (
         np.concatenate([table.target[fold.training] for fold in folds]) for folds in (earlier, kept)
@@ -158,7 +153,7 @@ def _apart_text(table: Table, earlier: tuple[Fold, ...], kept: tuple[Fold, ...])
 
 
 def is_shifted(target: Target, before: Any, training: Any) -> bool:
-    """True if the targets `training` differ from those `before` by more than chance and enough to matter.
+    """Return True if the targets `training` differ from those `before` significantly and relevantly.
 
     The effect is Cohen's h of a class share (the greatest), or d of a mean.
 
@@ -168,15 +163,17 @@ def is_shifted(target: Target, before: Any, training: Any) -> bool:
     """
     if target.is_classes:
         n_classes = len(target.classes)
-        angles = [2 * np.arcsin(np.sqrt(_shares(values, n_classes))) for values in (training, before)]
+        angles = [2 * np.arcsin(np.sqrt(_class_shares(values, n_classes))) for values in (training, before)]
         effect = float(np.abs(angles[0] - angles[1]).max())
     else:
         deviation = float(before.std())
         effect = abs(float(training.mean() - before.mean())) / deviation if deviation else 0.0
-    return effect > max(SMALL_EFFECT, CHANCE / sqrt(len(training)))  # the error of h, and about that of d
+    return effect > max(
+        SMALL_EFFECT, CHANCE / sqrt(len(training))
+    )  # standard error of h, and about that of d
 
 
-def _shares(values: Any, n_classes: int) -> FloatArray:
+def _class_shares(values: Any, n_classes: int) -> FloatArray:
     return np.asarray(np.bincount(values, minlength=n_classes) / len(values), np.float64)
 
 
@@ -187,8 +184,8 @@ def _target_text(table: Table, before: Any, training: Any) -> str:
             f"mean {number_text(float(training.mean()), 4)} instead of {number_text(float(before.mean()), 4)}"
         )
     names = format_class_names(target)
-    shares, earlier = (_shares(values, len(names)) for values in (training, before))
-    # Of many classes, those that moved most.
+    shares, earlier = (_class_shares(values, len(names)) for values in (training, before))
+    # Of many classes, those that changed most.
     moved = np.argsort(-np.abs(shares - earlier), kind="stable")
     order = range(len(names)) if len(names) <= MOST_CLASSES else moved
     parts = [f"{names[n]} {percent_text(shares[n])} instead of {percent_text(earlier[n])}" for n in order]
@@ -200,7 +197,7 @@ def _target_text(table: Table, before: Any, training: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Resample:
-    """One division of the rows: those to test on, and the pool that samples are drawn from."""
+    """One division of the rows into test rows and the pool of the samples."""
 
     data: EvaluationData  # in their fixed order
     number: int
@@ -209,20 +206,19 @@ class Resample:
 
     @cached_property
     def test(self) -> LongArray:
-        """The rows that no model is trained on, classes and stages in equal shares, groups whole."""
+        """The test rows, stratified by class and stage, with whole groups."""
         strata = assign_strata(self.data.table, self.data.stage)
         stream = (self.seed, Branch.AUDIT_TEST_ROWS, self.number)
-        test = np.flatnonzero(select_below(drawn_positions(strata, self.data.groups, stream), self.test_size))
+        test = np.flatnonzero(select_below(draw_positions(strata, self.data.groups, stream), self.test_size))
         if len(test) == self.data.n_rows:
             raise DataError(
-                "There is one row or one group only: an audit keeps some of them untouched and trains on "
-                "others."
+                "There is only one row or one group: an audit needs several, for training and for testing."
             )
         return test
 
     @cached_property
     def pool(self) -> LongArray:
-        """All other rows, in a random order, groups whole."""
+        """All other rows in random order, with whole groups."""
         is_test = np.zeros(self.data.n_rows, np.bool_)
         is_test[self.test] = True
         rest = np.flatnonzero(~is_test)
@@ -230,45 +226,46 @@ class Resample:
 
     @cached_property
     def schema(self) -> Schema:
-        """The reference schema of the repetition: ranges and categories of the pool."""
+        """The reference schema: ranges and categories of the pool."""
         table = self.data.table.subset(self.pool)
         return Schema(
             tuple(map(_measured_feature, table.schema.features, table.columns)), table.schema.target
         )
 
     def model_seed(self, number: int) -> int:
-        """Return the seed of a model: one number for each use."""
+        """Derive the seed of a model, with a number for each use."""
         return derive_seed(self.seed, Branch.AUDIT_SEEDS, self.number, number)
 
     def positions(self, rows: LongArray, *branch: int) -> FloatArray:
-        """A random position between 0 and 1 for each of the rows, the same for the rows of a group."""
+        """Draw a random position between 0 and 1 for each row, equal for the rows of a group."""
         in_order = np.sort(rows)
         groups = subset_groups(self.data.groups, in_order)
         position = np.empty(self.data.n_rows)
-        position[in_order] = drawn_positions(
+        position[in_order] = draw_positions(
             np.zeros(len(rows), np.int64), groups, (self.seed, *branch, self.number)
         )
         return np.asarray(position[rows], np.float64)
 
     def part(self, low: float, high: float) -> LongArray:
-        """The rows of the pool from one fraction of it to another, groups whole."""
+        """Select the rows of the pool between two fractions of it, with whole groups."""
         position = self.positions(self.pool, Branch.AUDIT_SAMPLES)
         part: LongArray = self.pool[(position >= low) & (position < high)]
         if len(part) == 0:
             raise DataError(
-                f"The {len(self.pool)} rows to train on are too few, or of too few groups, for samples."
+                f"The {len(self.pool)} rows for training are too few, or in too few groups, for samples."
             )
         return part
 
 
-def drawn_positions(strata: LongArray, groups: LongArray | None, stream: Stream) -> FloatArray:
-    """A random position from 0 to 1 for every row: those below a fraction are about so many of every stratum.
+def draw_positions(strata: LongArray, groups: LongArray | None, stream: Stream) -> FloatArray:
+    """Draw a random position in [0, 1) for every row: a fraction of the range holds that share of each
+    stratum.
 
-    Rows of one group have one position; the stratum of a group is the lowest of its rows'. Rows that are
-    alike are rows of their own, unlike where a method draws rows by what they hold. A stratum begins anywhere
-    on the circle, so that many small ones do not all lose their rows to the same side.
+    Rows of one group have one position; the stratum of a group is the lowest of its rows'. Equal rows are
+    drawn separately. A stratum begins at a random position on the circle, so that many small strata do not
+    lose their rows to the same side.
 
-    >>> np.sort(drawn_positions(np.zeros(4, np.int64), None, (0,)) < 0.5).tolist()
+    >>> np.sort(draw_positions(np.zeros(4, np.int64), None, (0,)) < 0.5).tolist()
     [False, False, True, True]
     """
     chance = make_generator(*stream)
@@ -286,7 +283,7 @@ def drawn_positions(strata: LongArray, groups: LongArray | None, stream: Stream)
 
 
 def _measured_feature(feature: Feature, values: FloatArray) -> Feature:
-    """The feature with the range, or the categories, that are among the values."""
+    """Narrow a feature to the range, or the categories, of the values."""
     known = values[~np.isnan(values)]
     if feature.kind == "numeric" and len(known):
         return replace(feature, low=float(known.min()), high=float(known.max()))

@@ -1,4 +1,7 @@
-"""How good a pair of models is, and how far they differ. To add a measure: a function, and its line below."""
+"""Measures of a pair of models: their score, and how much they differ.
+
+To add a measure, add a function and its entry in _EVERY.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +20,7 @@ from holdfast.tree.tree import Tree
 
 @dataclass(frozen=True, eq=False)
 class Retraining:
-    """A method trained twice: both models on the same test rows, and what is true of these."""
+    """Two models of a method on the same test rows, with the true values."""
 
     before: FittedModel
     after: FittedModel
@@ -32,25 +35,25 @@ class Retraining:
 
     @cached_property
     def trees(self) -> tuple[Tree, Tree] | None:
-        """Both trees on one schema; None if a model is no single tree, or their columns cannot be joined."""
+        """Both trees on one schema; None if a model is not a single tree, or the columns do not match."""
         if self.before.tree is None or self.after.tree is None:
             return None
         try:
-            schema = joined_schema(self.before.tree.schema, self.after.tree.schema)
+            schema = join_schemas(self.before.tree.schema, self.after.tree.schema)
             return self.before.tree.with_schema(schema), self.after.tree.with_schema(schema)
         except SchemaMismatch:
             return None
 
     @cached_property
     def distance(self) -> float:
-        """The distance between the trees; NaN if there are none."""
+        """The tree distance; NaN without trees."""
         if self.trees is None:
             return np.nan
         return tree_distance(*self.trees, label_weight=self.label_weight).total
 
     @cached_property
     def moved(self) -> FloatArray:
-        """How far the prediction of every row changed: as total variation, or in standard deviations of y."""
+        """The change of every prediction: total variation, or in standard deviations of y."""
         difference = np.abs(self.before.values - self.after.values)
         if self.truth.target.is_classes:
             return np.asarray(difference.sum(axis=1) / 2, np.float64)
@@ -58,17 +61,17 @@ class Retraining:
 
     @cached_property
     def flipped(self) -> BoolArray:
-        """The rows that get another class; none, where there are no classes."""
+        """The rows whose class changes; none for numbers."""
         if self.before.classes is None or self.after.classes is None:
             return np.zeros(len(self.moved), np.bool_)
         return np.asarray(self.before.classes != self.after.classes, np.bool_)
 
     def mean(self, of_rows: FloatArray | BoolArray) -> float:
-        """The weighted mean over the test rows."""
+        """Compute the weighted mean over the test rows."""
         return float(np.average(of_rows, weights=self.weight))
 
-    def scored(self, metric_name: str) -> float:
-        """The mean score of both models, as people say it; NaN where the test rows cannot tell."""
+    def mean_score(self, metric_name: str) -> float:
+        """Compute the mean score of both models, with its usual sign; NaN if it is undefined."""
         metric = make_metric(metric_name, self.truth.target)
         if len(np.unique(self.truth.values)) < metric.least_values:
             return np.nan
@@ -76,8 +79,8 @@ class Retraining:
         return metric.shown(float(np.mean(both)))
 
 
-def joined_schema(first: Schema, second: Schema) -> Schema:
-    """A schema that has the features of both, each as wide as it is in either."""
+def join_schemas(first: Schema, second: Schema) -> Schema:
+    """Join two schemas: the features of both, each with the wider range."""
     if first == second:
         return first
     others = {feature.name: feature for feature in second.features}
@@ -99,7 +102,7 @@ def joined_schema(first: Schema, second: Schema) -> Schema:
 
 @dataclass(frozen=True)
 class Measure:
-    """One figure of a pair."""
+    """One measure of a pair."""
 
     name: str
     title: str  # short: it heads a column
@@ -109,13 +112,13 @@ class Measure:
 
 
 def _negative_flips(pair: Retraining) -> float:
-    """The fraction of rows that were right and are now wrong."""
+    """Compute the fraction of rows that were right and are now wrong."""
     before, after, true = pair.before.classes, pair.after.classes, pair.truth.values
     return pair.mean(np.asarray((before == true) & (after != true), np.bool_))
 
 
 def _rank_agreement(pair: Retraining) -> float:
-    """Kendall's tau of the predictions, the mean over several classes; NaN if a model's are constant."""
+    """Compute Kendall's tau of the predictions, averaged over classes; NaN if predictions are constant."""
     from scipy.stats import kendalltau
 
     n_classes = pair.before.values.shape[1]
@@ -131,13 +134,13 @@ def _rank_agreement(pair: Retraining) -> float:
 
 
 def _identical(pair: Retraining) -> float:
-    """1 if nothing changed: no rule and no prediction. Of models that are no tree, no prediction."""
+    """Return 1 if neither rules nor predictions changed; without trees, if predictions did not."""
     is_same = bool(np.allclose(pair.before.values, pair.after.values))
     return float(is_same and (pair.trees is None or pair.distance == 0))
 
 
-def _of_trees(formula: Callable[[Tree, Tree], float]) -> Callable[[Retraining], float]:
-    """A measure of both trees; NaN if there are none."""
+def _compare_trees(formula: Callable[[Tree, Tree], float]) -> Callable[[Retraining], float]:
+    """Make a measure of both trees; NaN without trees."""
     return lambda pair: np.nan if pair.trees is None else float(formula(*pair.trees))
 
 
@@ -146,15 +149,15 @@ def _first_feature(tree: Tree) -> str | None:
 
 
 _EVERY = (
-    Measure("auc", "AUC", lambda pair: pair.scored("auc"), "classes"),
-    Measure("log_loss", "log loss", lambda pair: pair.scored("log_loss"), "classes"),
-    Measure("brier", "Brier", lambda pair: pair.scored("brier"), "classes"),
-    Measure("r2", "R²", lambda pair: pair.scored("r2"), "numbers"),
+    Measure("auc", "AUC", lambda pair: pair.mean_score("auc"), "classes"),
+    Measure("log_loss", "log loss", lambda pair: pair.mean_score("log_loss"), "classes"),
+    Measure("brier", "Brier", lambda pair: pair.mean_score("brier"), "classes"),
+    Measure("r2", "R²", lambda pair: pair.mean_score("r2"), "numbers"),
     Measure("distance", "distance", lambda pair: pair.distance),
     Measure(
         "distance_per_leaf",  # of the larger tree
         "per leaf",
-        lambda pair: pair.distance / _of_trees(lambda a, b: max(a.n_leaves, b.n_leaves))(pair),
+        lambda pair: pair.distance / _compare_trees(lambda a, b: max(a.n_leaves, b.n_leaves))(pair),
     ),
     Measure("churn", "churn", lambda pair: pair.mean(pair.moved)),
     Measure("flips", "flips", lambda pair: pair.mean(pair.flipped), "classes", is_fraction=True),
@@ -167,11 +170,11 @@ _EVERY = (
         lambda pair: np.nan if pair.trees is None else float(pair.distance == 0),
         is_fraction=True,
     ),
-    Measure("leaves", "leaves", _of_trees(lambda a, b: (a.n_leaves + b.n_leaves) / 2)),
+    Measure("leaves", "leaves", _compare_trees(lambda a, b: (a.n_leaves + b.n_leaves) / 2)),
     Measure(
         "same_root",
         "same root",
-        _of_trees(lambda a, b: _first_feature(a) == _first_feature(b)),
+        _compare_trees(lambda a, b: _first_feature(a) == _first_feature(b)),
         is_fraction=True,
     ),
     Measure("seconds", "seconds", lambda pair: (pair.before.fit_seconds + pair.after.fit_seconds) / 2),

@@ -1,12 +1,11 @@
-"""The named models: one registry for fit, compare, audit and replications.
+"""The named models: one registry for fit, compare and audit.
 
-The module is light, since `--help` lists the names: an estimator is imported when it is made.
+The module is light, since `--help` lists the names: estimators are imported when they are made.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +39,7 @@ METHODS: dict[str, MethodSpec] = {
     "consensus-8": MethodSpec(
         "consensus tree of 8 leaves",
         "StableTree",
-        {**_CONSENSUS, "max_leaf_nodes": 8, "validation": None},  # its size is given: no score is needed
+        {**_CONSENSUS, "max_leaf_nodes": 8, "validation": None},  # with a fixed size no score is needed
     ),
     "consensus-12": MethodSpec(
         "consensus tree of 12 leaves", "StableTree", {**_CONSENSUS, "max_leaf_nodes": 12}
@@ -51,12 +50,12 @@ METHODS: dict[str, MethodSpec] = {
     "boosting": MethodSpec("boosting", "Boosting"),
 }
 METHOD_NAMES = tuple(METHODS)
-# What the commands offer, or take by default; those without regression are left out for numeric targets.
+# Methods that the commands offer, or use by default; those for classes are left out for numeric targets.
 FIT_METHODS = ("stable", "tree", "pruned", "forest", "boosting")
 COMPARED_METHODS = ("tree", "pruned", "c4.5", "bagging", "forest", "boosting", "stable")
 AUDITED_METHODS = ("cart-cv", "pruned-1se", "c4.5", "paper", "consensus", "consensus-8", "updated", "forest")
 
-# The changes that an audit of retraining tries: see `evaluate/changes.py`.
+# The changes of an audit of retraining: see `evaluate/changes.py`.
 LARGE_CHANGES = ("overlap", "staged")
 SMALL_CHANGES = ("fewer rows", "another seed", "noise column", "columns permuted", "last digit")
 CHANGE_NAMES = (*LARGE_CHANGES, *SMALL_CHANGES)
@@ -73,7 +72,7 @@ def make_estimator(name: str, task: "Task" = "classification", **parameters: Any
         Whether classes or numbers are to be predicted.
     **parameters
         Parameters of the estimator, or fields of its `growth_rules` and `stability_rules` by their own names;
-        they go before those that the name implies.
+        they override those of the name.
 
     Returns
     -------
@@ -109,12 +108,12 @@ def check_name(name: str) -> str:
     if name not in METHODS:
         from holdfast._text import quoted
 
-        raise ParameterError(f"The method {name!r} is unknown: choose of {quoted(METHODS, 20)}.")
+        raise ParameterError(f"The method {name!r} is unknown: choose one of {quoted(METHODS, 20)}.")
     return name
 
 
-def default_names(names: Iterable[str], task: "Task") -> tuple[str, ...]:
-    """Return those of the names whose models are made for the task."""
+def list_default_names(names: Iterable[str], task: "Task") -> tuple[str, ...]:
+    """Select the names whose models fit the task."""
     return tuple(name for name in names if task == "classification" or METHODS[name].for_regression)
 
 
@@ -132,14 +131,14 @@ def _estimator_class(name: str) -> Any:
     return getattr(import_module("holdfast"), name)
 
 
-# -- models that the user gives ---------------------------------------------------------------------------
+# -- models of the user ---------------------------------------------------------------------------
 
 
 def read_models(models: Any, noun: str = "model") -> dict[str, Any]:
-    """Return the given models by name: names of the registry, estimators, or functions that make one.
+    """Read models by name: names of the registry, estimators, or functions that make one.
 
-    Those of a list are called by their names or classes, and numbered where several have one. A
-    ParameterError names what is no model.
+    Models of a list are named by their names or classes, with numbers where these repeat. A ParameterError
+    names anything else.
     """
     from holdfast._text import quoted
 
@@ -179,13 +178,24 @@ def _check_model(name: str, model: Any, noun: str) -> None:
         )
 
 
-def model_maker(model: Any, task: "Task" = "classification") -> Callable[[int], Any]:
-    """Return a function that makes the estimator for a seed, of a name, an estimator or a function."""
+def make_seeded(model: Any, task: "Task", seed: int) -> Any:
+    """Make the estimator of a name, an estimator or a function, with the seed in every random_state."""
     if isinstance(model, str):
-        return partial(_named, model, task)
+        return make_estimator(model, task, random_state=seed)
     if hasattr(model, "fit"):
-        return partial(_cloned, model)
-    return partial(_called, model) if _wants_seed(model) else partial(_called_and_seeded, model)
+        from sklearn.base import clone
+
+        estimator = clone(model)
+    elif _wants_seed(model):
+        return model(seed)
+    else:
+        estimator = model()
+    if hasattr(estimator, "get_params"):
+        names = estimator.get_params(deep=True)
+        seeds = {name: seed for name in names if name == "random_state" or name.endswith("__random_state")}
+        if seeds:
+            estimator.set_params(**seeds)
+    return estimator
 
 
 def _wants_seed(function: Any) -> bool:
@@ -195,34 +205,3 @@ def _wants_seed(function: Any) -> bool:
         return True
     positional = [each for each in parameters if each.kind not in (each.KEYWORD_ONLY, each.VAR_KEYWORD)]
     return bool(positional) and positional[0].default is inspect.Parameter.empty
-
-
-# Functions of the module, so that tasks of other processes can have them.
-
-
-def _named(name: str, task: "Task", seed: int) -> Any:
-    return make_estimator(name, task, random_state=seed)
-
-
-def _cloned(estimator: Any, seed: int) -> Any:
-    from sklearn.base import clone
-
-    return _seeded(clone(estimator), seed)
-
-
-def _called(function: Any, seed: int) -> Any:
-    return function(seed)
-
-
-def _called_and_seeded(function: Any, seed: int) -> Any:
-    return _seeded(function(), seed)
-
-
-def _seeded(estimator: Any, seed: int) -> Any:
-    """The estimator with the seed in every random_state that it and its parts have."""
-    if hasattr(estimator, "get_params"):
-        names = estimator.get_params(deep=True)
-        seeds = {name: seed for name in names if name == "random_state" or name.endswith("__random_state")}
-        if seeds:
-            estimator.set_params(**seeds)
-    return estimator

@@ -89,7 +89,7 @@ def replicate(
     own = replace(settings, n_jobs=1, verbose=False)  # the replications themselves share the cores
     task = partial(_replication, table, info, own, selection_rule, test_fraction)
     text = "Replications" if settings.verbose else ""
-    found = run_all(task, range(n_replications), settings.n_jobs, progress=text, kept="Replications")
+    found = run_all(task, range(n_replications), settings.n_jobs, progress=text, cache_name="Replications")
     deepest = max((distance_settings for distance_settings, _ in found), key=lambda each: each.depth)
     results = tuple(result for _, results in found for result in results)
     metric = make_metric(settings.scoring, table.schema.target)

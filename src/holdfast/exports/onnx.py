@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._version import __version__, install_command
-from holdfast.data.schema import Feature, Label
+from holdfast.data.schema import Feature
 from holdfast.errors import EngineError, ExportError
 from holdfast.exports.check import EnginePredictions, Rows, count_rows
 from holdfast.exports.plain_model import PlainLeaf, PlainModel, PlainSplit, PlainTree, make_plain_model
@@ -125,7 +125,8 @@ class _Graph:
         return self._node("Concat", *columns, name="features", axis=1)
 
     def _encoded(self, feature: Feature) -> str:
-        keys = _keys(feature)
+        labels = feature.categories if _is_text(feature) else list(map(float, feature.categories))
+        keys = np.array(labels, object if _is_text(feature) else np.float64)
         return self._node(
             "LabelEncoder",
             feature.name,
@@ -305,12 +306,6 @@ def _is_text(feature: Feature) -> bool:
     return kinds == {True}
 
 
-def _keys(feature: Feature) -> NDArray[Any]:
-    if _is_text(feature):
-        return np.array(feature.categories, object)
-    return np.array([float(label) for label in feature.categories])
-
-
 # -- running it -------------------------------------------------------------------------------------------
 
 
@@ -328,12 +323,9 @@ def predict_rows(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredic
     results = session.run(None, columns if count_rows(rows) else {})
     if not plain.target.is_classes:
         return EnginePredictions(results[0], None, engine)
-    return EnginePredictions(results[1], _read_classes(plain.target.classes, results[0].tolist()), engine)
-
-
-def _read_classes(classes: Sequence[Label], outcomes: Sequence[Any]) -> list[Label]:
-    by_name = {str(label): label for label in classes}
-    return [by_name.get(label, label) if isinstance(label, str) else label for label in outcomes]
+    by_name = {str(label): label for label in plain.target.classes}
+    outcomes = [by_name[each] if isinstance(each, str) else each for each in results[0].tolist()]
+    return EnginePredictions(results[1], outcomes, engine)
 
 
 def _column(feature: Feature, values: Sequence[Any]) -> NDArray[Any]:

@@ -52,7 +52,10 @@ def to_pmml(model: Any) -> bytes:
     root = Element("PMML", xmlns=NAMESPACE, version="4.4")
     header = _child(root, "Header")
     _child(header, "Application", name="holdfast", version=__version__)
-    _dictionary(_child(root, "DataDictionary"), plain)
+    dictionary = _child(root, "DataDictionary")
+    _field(dictionary, plain.target.name, plain.target.classes)
+    for feature in plain.columns:
+        _field(dictionary, feature.name, feature.categories)
     root.append(_single_tree(plain) if plain.link is None else _ensemble(plain))
     ElementTree.indent(root)
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
@@ -63,13 +66,6 @@ def _child(parent: Element, tag: str, **attributes: str) -> Element:
 
 
 # -- fields -----------------------------------------------------------------------------------------------
-
-
-def _dictionary(parent: Element, plain: PlainModel) -> None:
-    target = plain.target
-    _field(parent, target.name, target.classes)
-    for feature in plain.columns:
-        _field(parent, feature.name, feature.categories)
 
 
 def _field(parent: Element, name: str, labels: Sequence[Label]) -> None:
@@ -195,8 +191,10 @@ def _predicate(parent: Element, split: PlainSplit, is_yes: bool) -> None:
         _is_one_of(parent, name, labels)
     else:
         found = _child(parent, "SimpleSetPredicate", field=name, booleanOperator="isIn")
-        array = _child(found, "Array", type=_array_type(split.feature), n=str(len(labels)))
-        array.text = " ".join(map(_item, labels))
+        kind = _type(name, split.feature.categories)
+        array_type = {"integer": "int", "double": "real"}.get(kind, "string")
+        array = _child(found, "Array", type=array_type, n=str(len(labels)))
+        array.text = " ".join(f'"{label}"' if isinstance(label, str) else _text(label) for label in labels)
 
 
 def _is_one_of(parent: Element, name: str, labels: Sequence[Label]) -> None:
@@ -212,15 +210,6 @@ def _known(parent: Element, name: str, operator: str | None) -> None:
         _child(parent, "SimplePredicate", field=name, operator=operator)
     else:
         _child(parent, "True" if operator is None else "False")
-
-
-def _array_type(feature: Feature) -> str:
-    kind = _type(feature.name, feature.categories)
-    return {"integer": "int", "double": "real"}.get(kind, "string")
-
-
-def _item(label: Label) -> str:
-    return f'"{label}"' if isinstance(label, str) else _text(label)
 
 
 # -- ensembles --------------------------------------------------------------------------------------------

@@ -220,19 +220,14 @@ def _forest(ensemble: Ensemble, members: list[Any]) -> Any:
     kind = RandomForestClassifier if ensemble.schema.target.is_classes else RandomForestRegressor
     forest = kind(n_estimators=len(members))
     set_fitted_attributes(forest, ensemble.schema, ensemble[0].criterion)
-    for member in members:
-        _make_nameless(member)
+    for member in members:  # which predict numbers of classes from arrays, as the forest expects
+        if hasattr(member, "classes_"):
+            member.classes_ = np.arange(float(member.n_classes_))
+        if hasattr(member, "feature_names_in_"):
+            del member.feature_names_in_
     forest.estimator_ = type(members[0])()
     forest.estimators_ = members
     return forest
-
-
-def _make_nameless(member: Any) -> None:
-    """Make a member predict numbers for classes from arrays, as the forest expects."""
-    if hasattr(member, "classes_"):
-        member.classes_ = np.arange(float(member.n_classes_))
-    if hasattr(member, "feature_names_in_"):
-        del member.feature_names_in_
 
 
 def _voting(ensemble: Ensemble, members: list[Any]) -> Any:
@@ -373,15 +368,22 @@ def _fit_empty_model(schema: Schema, plain: PlainModel) -> Any:
     n_classes = len(schema.target.classes)
     used = {feature.name for feature in plain.columns}
     columns = [_make_seen_values(feature, feature.name in used) for feature in schema.columns]
-    rows = _cycled(columns, max(n_classes, 2, *map(len, columns)), any(has_categories))
+    n_rows = max(n_classes, 2, *map(len, columns))
+    rows = np.empty((n_rows, len(columns)), object if any(has_categories) else np.float64)
+    for place, values in enumerate(columns):
+        rows[:, place] = [values[row % len(values)] for row in range(n_rows)]
     if n_classes:
         model = HistGradientBoostingClassifier(**settings).fit(rows, np.arange(len(rows)) % n_classes)
         model.classes_ = label_array(schema.target.classes)
     else:
         loss = "poisson" if plain.link == "exp" else "squared_error"
         model = HistGradientBoostingRegressor(loss=loss, **settings).fit(rows, np.ones(len(rows)))
-    if any(has_categories):
-        _type_categories(_encoder(model))
+    if any(has_categories):  # numbers among objects cannot be looked up
+        encoder = _encoder(model)
+        encoder.categories_ = [
+            labels if any(isinstance(label, str) for label in labels) else np.array(labels.tolist())
+            for labels in encoder.categories_
+        ]
     _name_columns(model, schema)
     return model
 
@@ -389,14 +391,6 @@ def _fit_empty_model(schema: Schema, plain: PlainModel) -> Any:
 def _encoder(model: Any) -> Any:
     """Make the encoder of categories."""
     return model._preprocessor.named_transformers_["encoder"]
-
-
-def _type_categories(encoder: Any) -> None:
-    """Convert numeric categories to numbers: among objects scikit-learn cannot look them up."""
-    encoder.categories_ = [
-        labels if any(isinstance(label, str) for label in labels) else np.array(labels.tolist())
-        for labels in encoder.categories_
-    ]
 
 
 def _make_seen_values(feature: Feature, is_used: bool) -> Sequence[Any]:
@@ -413,14 +407,6 @@ def _make_seen_values(feature: Feature, is_used: bool) -> Sequence[Any]:
             "Turn all into text",
         )
     return (labels if is_used else labels[:1]) or (0.0,)
-
-
-def _cycled(columns: Sequence[Sequence[Any]], n_rows: int, is_mixed: bool) -> NDArray[Any]:
-    rows = np.empty((n_rows, len(columns)), object if is_mixed else np.float64)
-    for place, values in enumerate(columns):
-        for row in range(n_rows):
-            rows[row, place] = values[row % len(values)]
-    return rows
 
 
 def _name_columns(model: Any, schema: Schema) -> None:

@@ -1,22 +1,22 @@
 """The summary of an update beside the tree diff: data, outputs, edits and the model card, as plain data."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from math import isfinite, isnan, nan
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray, freeze
 from holdfast._text import label_text, quoted
-from holdfast.data.columns import Column, read_column
+from holdfast.data.columns import Column
 from holdfast.data.row_keys import labelled_hashes
-from holdfast.data.schema import Feature, Label, Schema, Target
+from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.distance.diff_rows import (
     Crossings,
-    RowChanges,
     count_missing,
     interval,
     join_conditions,
@@ -24,7 +24,7 @@ from holdfast.distance.diff_rows import (
     read_true_values,
 )
 from holdfast.errors import DataError, ModelCardError
-from holdfast.governance.judge import divide_by_column
+from holdfast.governance.judge import divide_by_column, find_column
 from holdfast.governance.model_card import ModelCard
 from holdfast.scoring.calibration import (
     LITTLE,
@@ -64,7 +64,7 @@ class RowsProfile:
     def from_dict(cls, content: Mapping[str, Any]) -> "RowsProfile":
         """Read the profile from a file of a run; raise a DataError if it is malformed."""
         try:
-            columns = {each["name"]: _column_profile(each) for each in content["columns"]}
+            columns = {each["name"]: _read_profile(each) for each in content["columns"]}
             return cls(int(content["rows"]), dict(content["target"]), columns)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"The profile of the earlier rows cannot be read: {error!r}.") from error
@@ -93,15 +93,12 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _column_profile(content: Mapping[str, Any]) -> ColumnProfile:
-    borders = content["borders"]
-    categories: tuple[Label, ...] = tuple(content["categories"])
-    counts = tuple(int(count) for count in content["counts"])
-    n_parts = len(categories) if borders is None else len(borders) + 1
-    if len(counts) != n_parts:
-        raise ValueError(f"{content['name']!r} has {len(counts)} counts for {n_parts} parts")
-    limits = None if borders is None else tuple(float(border) for border in borders)
-    return ColumnProfile(str(content["name"]), limits, categories, counts, int(content["missing"]))
+def _read_profile(content: Mapping[str, Any]) -> ColumnProfile:
+    profile = msgspec.convert(content, ColumnProfile)
+    n_parts = len(profile.categories) if profile.borders is None else len(profile.borders) + 1
+    if len(profile.counts) != n_parts:
+        raise ValueError(f"{profile.name!r} has {len(profile.counts)} counts for {n_parts} parts")
+    return profile
 
 
 INDEX_BANDS = ("little", "some", "much")  # of a population stability index
@@ -452,28 +449,22 @@ class Outputs:
             scoring=self.metric.scorer or self.metric.name,
             describe=False,
         )
-        low, high = interval(found.score_difference, found.score_error)
-        ends = sorted(self.metric.shown(end) for end in (low, high))
         return {
             "rows": found.n_rows,
             **self._observed(table),
-            "old": self._score(found, "old"),
-            "new": self._score(found, "new"),
+            "old": self._score(found.old_score, found.old_error),
+            "new": self._score(found.new_score, found.new_error),
             "difference": {
-                "value": _number(self.metric.shown(found.score_difference)),
-                "error": _number(found.score_error),
-                "low": _number(ends[0]),
-                "high": _number(ends[1]),
+                **self._score(found.score_difference, found.score_error),
                 "verdict": found.verdict,
             },
             "old_calibration": self._calibration(self.deployed, table, found.old_calibration),
             "new_calibration": self._calibration(self.alike, table, found.new_calibration),
         }
 
-    def _score(self, found: RowChanges, which: str) -> dict[str, Any]:
-        value, error = getattr(found, f"{which}_score"), getattr(found, f"{which}_error")
-        low, high = interval(value, error)
-        ends = sorted(self.metric.shown(end) for end in (low, high))
+    def _score(self, value: float, error: float) -> dict[str, Any]:
+        """Describe a score, or a difference of scores, with its interval."""
+        ends = sorted(self.metric.shown(end) for end in interval(value, error))
         return {
             "value": _number(self.metric.shown(value)),
             "error": _number(error),
@@ -564,7 +555,8 @@ def change_summary(
     )
     policy = None if update.verdict is None else update.verdict.policy
     names = dict.fromkeys([*model_card.subgroups, *(policy.subgroups if policy else ())])
-    columns = _subgroup_columns(names, table, others)
+    found = {name: find_column(name, table, others) for name in names}
+    columns = {name: column for name, column in found.items() if column is not None}
     n_bands = BANDS if policy is None else policy.subgroup_bands
     after = before
     if update.is_taken and step.kind != KEEP:  # the next update is compared with the rows learned from last
@@ -599,21 +591,6 @@ def _held_out_rows(table: Table, held_out: Table) -> BoolArray:
     is_held_out = np.empty(len(keys), np.bool_)
     is_held_out[backwards] = since < n_held_out[kind[backwards]] * (1 - 1e-9)
     return is_held_out
-
-
-def _subgroup_columns(names: Iterable[str], table: Table, others: Mapping[str, Any]) -> dict[str, Column]:
-    """Find the columns of these names, among the other columns or in the table."""
-    schema = table.schema
-    known = {f.name: (f, values) for f, values in zip(schema.features, table.columns, strict=True)}
-    columns = {}
-    for name in names:
-        if name in others:
-            columns[name] = read_column(others[name], f"column {name!r}")
-        elif name in known:
-            feature, values = known[name]
-            kind = "nominal" if feature.kind == "question" else feature.kind
-            columns[name] = Column(kind, values, feature.categories)
-    return columns
 
 
 def _weights(table: Table) -> FloatArray:

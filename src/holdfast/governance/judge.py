@@ -41,9 +41,17 @@ def judge_change(
     diff: TreeDiff | None = None,
 ) -> PolicyVerdict:
     """Judge a change by the rows of a table. See `ChangePolicy.check`."""
-    columns = {
-        name: _find_column(name, table, _read_columns(subgroups, table.n_rows)) for name in policy.subgroups
-    }
+    others = _read_columns(subgroups, table.n_rows)
+    columns: dict[str, Column] = {}
+    for name in policy.subgroups:
+        column = find_column(name, table, others, "subgroups[{!r}]")
+        if column is None:
+            raise PolicyError(
+                f"The line subgroups names the column {name!r}, which the rows do not have: "
+                f"{suggest_name(name, [*table.schema.names, *others])} Other columns can be given by "
+                "subgroups=."
+            )
+        columns[name] = column
     change = JudgedChange(policy, tree_diff(old, new) if diff is None else diff, table, columns)
     _check_scoring(policy.scoring, change.diff.old.schema.target)
     stated = [name for name in JUDGES if getattr(policy, name) not in (None, (), {})]
@@ -77,19 +85,17 @@ def _read_columns(subgroups: Any, n_rows: int) -> dict[str, Any]:
     return columns
 
 
-def _find_column(name: str, table: Table, given: Mapping[str, Any]) -> Column:
-    """Find the column that divides the rows into subgroups."""
-    if name in given:
-        return read_column(given[name], f"subgroups[{name!r}]")
-    known = dict(zip(table.schema.names, zip(table.schema.features, table.columns, strict=True), strict=True))
-    if name not in known:
-        raise PolicyError(
-            f"The line subgroups names the column {name!r}, which the rows do not have: "
-            f"{suggest_name(name, [*known, *given])} A column that is no feature can be given by subgroups=."
-        )
-    feature, values = known[name]
-    kind = "nominal" if feature.kind == "question" else feature.kind
-    return Column(kind, values, feature.categories)
+def find_column(
+    name: str, table: Table, others: Mapping[str, Any], title: str = "column {!r}"
+) -> Column | None:
+    """Find a column that divides the rows into subgroups, among the others or in the table; else None."""
+    if name in others:
+        return read_column(others[name], title.format(name))
+    for feature, values in zip(table.schema.features, table.columns, strict=True):
+        if feature.name == name:
+            kind = "nominal" if feature.kind == "question" else feature.kind
+            return Column(kind, values, feature.categories)
+    return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,7 +58,7 @@ def grow_bootstraps(
     table.code(n_jobs)  # before the threads start
     tasks = make_batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
     task = partial(_grow_batch, table, rules, fixed, Units.of(table), random_state)
-    parts = run_all(task, tasks, n_jobs, kept="Trees")
+    parts = run_all(task, tasks, n_jobs, cache_name="Trees")
     grown = [tree for trees in parts for tree in trees]
     for note in dict.fromkeys(note for tree in grown for note in tree.notes):
         warnings.warn(note, GrowthWarning, stacklevel=2)
@@ -154,7 +154,7 @@ def _draw_rows(table: Table, seed: int, n_rows: int, index: int) -> LongArray:
 def _run(
     task: Callable[[Sequence[int]], list[Tree]], n_trees: int, size: int, n_jobs: int | None
 ) -> list[Tree]:
-    parts = run_all(task, make_batches(range(n_trees), size), n_jobs, kept="Trees")
+    parts = run_all(task, make_batches(range(n_trees), size), n_jobs, cache_name="Trees")
     trees = [tree for part in parts for tree in part]
     for note in dict.fromkeys(note for tree in trees for note in tree.notes):
         warnings.warn(note, GrowthWarning, stacklevel=3)

@@ -218,8 +218,70 @@ MaxFeatures = int | float | Literal["sqrt", "log2", "third"] | None
 
 @dataclass(frozen=True, repr=False)
 class GrowthRules:
-    """How a tree grows.
+    """How a tree grows and is pruned; `CART` and `C45` are two such rules.
 
+    Parameters
+    ----------
+    criterion : str
+        "gini", "entropy", "log_loss", "misclassification", "purity", "gain_ratio" or "mutual_information" for
+        classification; "squared_error", "poisson", "absolute_error" or "quantile" for regression.
+    max_depth : int, optional
+    max_leaf_nodes : int, optional
+        Splits of greatest gain come first.
+    min_samples_split, min_samples_leaf : int or float
+        Numbers of rows, or fractions of all rows.
+    min_weight_fraction_leaf : float
+    min_impurity_decrease : float
+        Weighted by the fraction of rows at the node.
+    min_relative_gain : float
+        Impurity decrease as a fraction of the impurity of the node.
+    quantile : float, optional
+        Quantile that leaves predict, for `criterion="quantile"`.
+    threshold_cost : bool
+        For "gain_ratio": subtract the description length of a threshold, as C4.5 does.
+    splitter : {"best", "random"}
+        "random" draws one split from each feature, as in extra-trees.
+    categories : {"shrunk", "exact"}
+        Whether the means of features with more than 9 categories are shrunk before they are ordered.
+    max_features : int, float, {"sqrt", "log2", "third"}, optional
+        Number of features drawn at every split.
+    class_weight : mapping or "balanced", optional
+    priors : mapping or sequence, optional
+        Fractions of the classes at the root, instead of those of the rows.
+    loss_matrix : mapping or sequence, optional
+        Losses of errors: trees grow by altered priors and predict the class of least expected loss.
+    custom_features_only : bool
+        Split on custom features only.
+    max_seconds, max_nodes, memory_limit : float, int, int, optional
+        Budgets: growth ends with the best tree so far and a note. Memory is in bytes for one tree, without
+        the table.
+    pruning_confidence : float, optional
+        C4.5's pessimistic pruning. C4.5 uses 0.25; less prunes more.
+    subtree_raising : bool
+        In pessimistic pruning, also replace subtrees by their larger branch.
+    ccp_alpha : float
+        Cost-complexity pruning: cost of a leaf in risk per row.
+    ccp_risk : str, optional
+        Risk for cost-complexity pruning, such as "misclassification"; default: the criterion.
+    merge_leaves : bool
+        Merge sibling leaves that predict the same class.
+    monotonic_cst : mapping or sequence, optional
+        1 for non-decreasing and -1 for non-increasing, by column.
+    monotonic_class : label, optional
+        The class whose fraction is monotonic; default: the second of two.
+    interaction_cst : sequence of sets, "pairwise" or "no_interactions", optional
+        Columns that may occur together on one path.
+    excluded_features : sequence or mapping, optional
+        Columns that are never split on, or only below a least depth.
+    first_splits : list, mapping or Tree, optional
+        Prescribed splits at the top, described as in `Tree.from_nodes`.
+    feature_costs : mapping, optional
+        Splits compete by gain per cost.
+
+    Examples
+    --------
+    >>> GrowthRules(max_depth=3, min_samples_leaf=5)
+    GrowthRules(max_depth=3, min_samples_leaf=5)
     >>> GrowthRules(max_depth=0)
     Traceback (most recent call last):
     holdfast.errors.ParameterError: max_depth=0 is out of range: it must be an integer of at least 1, or None.
@@ -227,38 +289,35 @@ class GrowthRules:
 
     criterion: str = "gini"
     max_depth: int | None = None
-    max_leaf_nodes: int | None = None  # splits of greatest gain first
-    min_samples_split: int | float = 2  # rows; a float is a fraction of all rows
+    max_leaf_nodes: int | None = None
+    min_samples_split: int | float = 2
     min_samples_leaf: int | float = 1
     min_weight_fraction_leaf: float = 0.0
-    min_impurity_decrease: float = 0.0  # decrease of impurity, weighted by the node's fraction of the rows
-    min_relative_gain: float = 0.0  # decrease of impurity as a fraction of the node's own
-    quantile: float | None = None  # for criterion="quantile": the fraction of rows at or below the prediction
-    threshold_cost: bool = False  # for "gain_ratio": subtract the description length of a threshold
-    splitter: Splitter = "best"  # "random": one split drawn from each feature, as in extra-trees
-    categories: Categories = "shrunk"  # shrink means of columns of more than 9 categories; or "exact"
-    max_features: MaxFeatures = None  # drawn at every split
+    min_impurity_decrease: float = 0.0
+    min_relative_gain: float = 0.0
+    quantile: float | None = None
+    threshold_cost: bool = False
+    splitter: Splitter = "best"
+    categories: Categories = "shrunk"
+    max_features: MaxFeatures = None
     class_weight: ClassWeight = None
-    priors: Priors = None  # fractions of the classes at the root, instead of those of the rows
-    loss_matrix: LossMatrix = None  # growth by altered priors, prediction of the class of least loss
-    custom_features_only: bool = False  # split on custom features only
-    max_seconds: float | None = None  # budgets: growth ends with the best tree so far and a note
+    priors: Priors = None
+    loss_matrix: LossMatrix = None
+    custom_features_only: bool = False
+    max_seconds: float | None = None
     max_nodes: int | None = None
-    memory_limit: int | None = None  # bytes for growing one tree, apart from the table
-    pruning_confidence: float | None = (
-        None  # C4.5's pessimistic pruning: 0.25 is the default of C4.5, less prunes more
-    )
-    subtree_raising: bool = True  # in pessimistic pruning: replace a subtree by its larger branch
-    ccp_alpha: float = 0.0  # cost-complexity pruning: cost of a leaf in risk per row
-    ccp_risk: str | None = None  # None: the impurity of the criterion; or such as "misclassification"
-    merge_leaves: bool = False  # merge sibling leaves that predict the same class
-    # Constraints on columns, each by name or position, see growth/constraints.py
-    monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None  # 1 non-decreasing, -1 non-increasing
-    monotonic_class: Label | None = None  # the class whose fraction is monotonic; None: the second of two
-    interaction_cst: Interactions = None  # sets of columns that may occur together on one path
-    excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None  # or below a least depth
-    first_splits: Any = None  # prescribed splits: nodes as in Tree.from_nodes, or a tree
-    feature_costs: Mapping[Column, float] | None = None  # splits compete by gain per cost
+    memory_limit: int | None = None
+    pruning_confidence: float | None = None
+    subtree_raising: bool = True
+    ccp_alpha: float = 0.0
+    ccp_risk: str | None = None
+    merge_leaves: bool = False
+    monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None
+    monotonic_class: Label | None = None
+    interaction_cst: Interactions = None
+    excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None
+    first_splits: Any = None
+    feature_costs: Mapping[Column, float] | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):

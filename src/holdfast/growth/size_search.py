@@ -1,4 +1,4 @@
-"""The right size of a tree, by rows held out: its alpha, its depth, or its number of leaves."""
+"""The choice of a tree's size by held-out scores: its alpha, its depth, or its number of leaves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze, scale_back, scale_to_unit
-from holdfast._check import is_number
+from holdfast._check import check_choice, is_number
 from holdfast._random import Branch
 from holdfast._text import estimate_text, pluralize
 from holdfast._view import Picture, TextTable, View, ViewMixin
@@ -18,7 +18,6 @@ from holdfast.data.folds import draw_folds, read_folds, read_groups, subset_grou
 from holdfast.data.row_keys import group_copies
 from holdfast.data.row_order import canonicalize_rows
 from holdfast.data.table import Table
-from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import read_loss_matrix, read_priors
 from holdfast.growth.grow import grow, grow_samples
 from holdfast.growth.pruning import (
@@ -48,8 +47,8 @@ from holdfast.tree.tree import Tree
 
 SizeRule = Literal["cv", "cv-1se"]
 
-LEAST_LEAVES = 4  # that a tree must have room for, or a smallest leaf is not tried
-MOST_SIZES = 300  # of a longer path, so many subtrees are scored, evenly spread over the orders of magnitude
+LEAST_LEAVES = 4  # for which there must be enough rows, or a least leaf size is not tried
+MOST_SIZES = 300  # greatest number of subtrees that are scored, spread evenly over the orders of magnitude
 
 
 class SizeChoice(NamedTuple):
@@ -63,9 +62,22 @@ class SizeChoice(NamedTuple):
 class SizeSearch:
     """Settings of the choice of a tree size.
 
-    `cv` is a number of folds, or the fraction of rows in the one part that is held out, or a splitter of
-    scikit-learn's, or pairs of row numbers to learn from and to score on. "cv" takes the size with the best
-    mean score, and "cv-1se" the smallest whose mean is within one standard error of that.
+    Parameters
+    ----------
+    selection_rule : {"cv", "cv-1se"}
+        The size with the best mean score, or the smallest within one standard error of it.
+    cv : int, float, splitter or iterable
+        Number of folds, fraction of a single hold-out, scikit-learn splitter, or pairs of row numbers for
+        training and scoring.
+    scoring : str or callable, optional
+        Default: by the criterion and the losses of the rules.
+    random_state : int
+    n_jobs : int, optional
+
+    Examples
+    --------
+    >>> SizeSearch(selection_rule="cv-1se", cv=5).cv
+    5
     """
 
     selection_rule: SizeRule = "cv"
@@ -76,10 +88,7 @@ class SizeSearch:
 
     def __post_init__(self) -> None:
         check_jobs(self.n_jobs)
-        if self.selection_rule not in ("cv", "cv-1se"):
-            raise ParameterError(
-                f"selection_rule={self.selection_rule!r} is unknown: choose 'cv' or 'cv-1se'."
-            )
+        check_choice("selection_rule", self.selection_rule, ("cv", "cv-1se"))
 
 
 DEFAULT_SEARCH = SizeSearch()
@@ -96,8 +105,8 @@ def choose_size(
     """Grow a tree on all rows, of the size with the best held-out score.
 
     One tree is grown on all rows and one without each fold, each with its own sequence of subtrees. Every
-    size is scored on all folds; the smallest of equal ones is chosen. Leaves are merged last, if the rules
-    say so.
+    size is scored on all folds; of equal scores the smallest size is chosen. Leaves are merged last if the
+    rules require it.
 
     Parameters
     ----------
@@ -115,8 +124,7 @@ def choose_size(
     SizeChoice
     """
     check_table(table)
-    if parameter not in UNLIMITED:
-        raise ParameterError(f"parameter={parameter!r} is unknown: choose one of {sorted(UNLIMITED)}.")
+    check_choice("parameter", parameter, sorted(UNLIMITED))
     whole: dict[str, Any] = {parameter: UNLIMITED[parameter], "merge_leaves": False}
     is_merged, rules = rules.merge_leaves, replace(rules, **whole)
     losses = _losses(table, rules)
@@ -125,7 +133,7 @@ def choose_size(
     else:
         metric = make_metric(search.scoring or choose_scoring(rules.criterion_name), table.schema.target)
     marks = None if groups is None else read_groups(groups, table.n_rows)
-    table.code(search.n_jobs)  # before the rows are sorted, which is sooner done by ranks
+    table.code(search.n_jobs)  # before the rows are sorted, which is faster by ranks
     folds = divide_rows(table, marks, search.cv, search.random_state)
     path = make_path(grow(table, rules, random_state=search.random_state), parameter, rules)
     chosen = sizes_to_score(path, MOST_SIZES)
@@ -155,16 +163,16 @@ def _losses(table: Table, rules: GrowthRules) -> FloatArray | None:
     return np.asarray(losses * factors[:, np.newaxis], np.float64)
 
 
-LEAST_ROWS = (1, 5, 10, 20, 50)  # in a leaf, that `choose_size_and_leaf` tries
+LEAST_ROWS = (1, 5, 10, 20, 50)  # least leaf sizes that `choose_size_and_leaf` tries
 
 
 class SizeLeafChoice(NamedTuple):
-    """A tree whose size and least leaf were chosen by held-out scores."""
+    """A tree whose size and least leaf size were chosen by held-out scores."""
 
     tree: Tree
-    sizes: SizeTable  # of the smallest leaf that was taken
+    sizes: SizeTable  # for the chosen least leaf size
     min_samples_leaf: int
-    by_leaf: dict[int, SizeTable]  # what rows held out said of the sizes, for every smallest leaf
+    by_leaf: dict[int, SizeTable]  # for every least leaf size
 
 
 def choose_size_and_leaf(
@@ -189,17 +197,17 @@ def choose_size_and_leaf(
     """
     check_table(table)
     n_rows = int(split_weight(table.weight, table.n_rows)[0].sum())
-    given = resolve_min_rows(rules.min_samples_leaf, n_rows)
-    leaves = [given, *(least for least in LEAST_ROWS if given < least <= n_rows / LEAST_LEAVES)]
-    found = {
+    smallest = resolve_min_rows(rules.min_samples_leaf, n_rows)
+    leaves = [smallest, *(least for least in LEAST_ROWS if smallest < least <= n_rows / LEAST_LEAVES)]
+    choices = {
         least: choose_size(table, rules.replace(min_samples_leaf=least), search=search, groups=groups)
         for least in leaves
     }
-    scores = {least: float(each.sizes.score[each.sizes.chosen]) for least, each in found.items()}
+    scores = {least: float(each.sizes.score[each.sizes.chosen]) for least, each in choices.items()}
     best = max(scores.values())
-    taken = max(least for least, score in scores.items() if score >= best - TIED * abs(best))
-    by_leaf = {least: each.sizes for least, each in found.items()}
-    return SizeLeafChoice(*found[taken], taken, by_leaf)
+    chosen = max(least for least, score in scores.items() if score >= best - TIED * abs(best))
+    by_leaf = {least: each.sizes for least, each in choices.items()}
+    return SizeLeafChoice(*choices[chosen], chosen, by_leaf)
 
 
 def make_path(tree: Tree, parameter: SizeParameter, rules: GrowthRules) -> PruningPath:
@@ -210,11 +218,7 @@ def make_path(tree: Tree, parameter: SizeParameter, rules: GrowthRules) -> Pruni
 
 
 def values_between(path: PruningPath) -> FloatArray:
-    """Return for every subtree a parameter value that also fits similar subtrees of other samples.
-
-    A subtree is the best from its alpha to that of the next: their geometric mean is in the middle. The last
-    one is the best from there on.
-    """
+    """Return a typical parameter value for each subtree: the geometric mean of its alpha and the next."""
     if path.parameter != "ccp_alpha":
         return path.values
     return np.asarray(np.append(np.sqrt(path.values[:-1]) * np.sqrt(path.values[1:]), np.inf), np.float64)
@@ -224,9 +228,9 @@ def sizes_to_score(path: PruningPath, most: int) -> LongArray:
     """Select sizes to score: all, or some of every order of magnitude if they are many."""
     if len(path) <= most:
         return np.arange(len(path))
-    wanted = np.geomspace(1, path.n_leaves[0], most).round(9)  # 8 may come out as 7.999999999999999
-    # Leaves grow fewer along the path: the first subtree that is no larger than each size.
-    return np.unique(np.searchsorted(-path.n_leaves, -wanted, side="left"))
+    sizes = np.geomspace(1, path.n_leaves[0], most).round(9)  # 8 may be 7.999999999999999
+    # The first subtree that is not larger than each size.
+    return np.unique(np.searchsorted(-path.n_leaves, -sizes, side="left"))
 
 
 # -- scores ---------------------------------------------------------------------------------------------
@@ -243,69 +247,67 @@ def path_scores(
     """Score every value on every fold, (values, folds), with the standard error of the means."""
     n_folds = len(folds.held_out)
     folds.table.code(search.n_jobs)  # before the threads start
-    telling = [number for number in range(n_folds) if _can_tell(folds, number, metric)]
-    if len(values) == 1:  # a single size needs no choice
-        telling = list(range(n_folds))
-    if len(telling) < n_folds:
-        check_unscored_folds(metric, len(telling), n_folds)
-    sizes = _Sizes(rules, values, parameter, metric, search.random_state)
-    found = run_all(partial(sizes.scores, folds), telling, search.n_jobs, kept="Folds")
-    scores = np.array([[score.value for score in of_fold] for of_fold in found]).T
-    if n_folds == 1:  # the rows themselves are all that tells how far chance goes
-        return scores, np.array([score.error for score in found[0]])
+    # An AUC, for example, needs held-out rows of two classes. A single size needs no score.
+    scored = [
+        number
+        for number in range(n_folds)
+        if len(values) == 1
+        or len(np.unique(folds.table.target[_held_out_rows(folds, number)])) >= metric.least_values
+    ]
+    if len(scored) < n_folds:
+        check_unscored_folds(metric, len(scored), n_folds)
+    task = partial(_score_fold, rules, values, parameter, metric, search.random_state, folds)
+    by_fold = run_all(task, scored, search.n_jobs, cache_name="Folds")
+    scores = np.array([[score.value for score in of_fold] for of_fold in by_fold]).T
+    if n_folds == 1:  # the error within the fold
+        return scores, np.array([score.error for score in by_fold[0]])
     shares, exponent = scale_to_unit(scores)  # squares of errors such as 1e300 would be infinite
-    spread = shares.std(axis=1, ddof=min(1, len(found) - 1))
-    return scores, scale_back(spread / np.sqrt(len(found)), exponent)
+    spread = shares.std(axis=1, ddof=min(1, len(by_fold) - 1))
+    return scores, scale_back(spread / np.sqrt(len(by_fold)), exponent)
 
 
-@dataclass(frozen=True, eq=False)
-class _Sizes:
-    """What is grown and scored on every fold; can be sent to another process."""
-
-    rules: GrowthRules
-    values: FloatArray
-    parameter: SizeParameter
-    metric: Metric
-    seed: int
-
-    def scores(self, folds: Folds, number: int) -> list[Score]:
-        """Score the values on one fold by the tree of the other rows."""
-        table = folds.table
-        own = balanced_on(table, self.rules, folds.times[number])
-        fixed = fixed_point_sample(table, own)
-        counts = (fixed.repeats * folds.times[number]).astype(np.int32)
-        tree = grow_samples(table, own, fixed, [counts], [self.seed])[0]
-        rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
-        path = make_path(tree, self.parameter, self.rules)
-        groups, is_single = subset_groups(folds.groups, rows), len(folds.held_out) == 1
-        held_out = table.subset(rows)
-        return subtree_scores(path, self.values, held_out, self.metric, groups=groups, with_error=is_single)
-
-
-def _can_tell(folds: Folds, number: int, metric: Metric) -> bool:
-    """Return True if the metric is defined on the held-out rows: an AUC needs two classes."""
+def _score_fold(
+    rules: GrowthRules,
+    values: FloatArray,
+    parameter: SizeParameter,
+    metric: Metric,
+    seed: int,
+    folds: Folds,
+    number: int,
+) -> list[Score]:
+    """Score the values on one fold by the tree of the other rows."""
     table = folds.table
-    rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
-    return len(np.unique(table.target[rows])) >= metric.least_values
+    own = balanced_on(table, rules, folds.times[number])
+    fixed = fixed_point_sample(table, own)
+    counts = (fixed.repeats * folds.times[number]).astype(np.int32)
+    tree = grow_samples(table, own, fixed, [counts], [seed])[0]
+    path = make_path(tree, parameter, rules)
+    rows = _held_out_rows(folds, number)
+    groups, is_single = subset_groups(folds.groups, rows), len(folds.held_out) == 1
+    return subtree_scores(path, values, table.subset(rows), metric, groups=groups, with_error=is_single)
 
 
-# -- What rows held out say of every size of a tree ----------------------------------------------------------
+def _held_out_rows(folds: Folds, number: int) -> BoolArray:
+    """Flag the held-out rows of positive weight."""
+    held_out, weight = folds.held_out[number], folds.table.weight
+    return held_out if weight is None else held_out & (weight > 0)
 
-TIED = 1e-12  # mean scores that differ by less, as a fraction of the best, are equal
+
+# -- Scores of all sizes -------------------------------------------------------------------------------------
+
+MOST_LINES = 20  # of the printed table
+TIED = 1e-12  # relative difference below which mean scores are equal
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SizeTable(ViewMixin):
-    """One entry for every size that was scored, the whole tree first and the root alone last.
-
-    Scores are the greater the better: losses are negated.
-    """
+    """Held-out scores of all sizes, the whole tree first and the root last; losses are negated."""
 
     parameter: SizeParameter
     values: FloatArray  # of the parameter
     n_leaves: LongArray  # of the tree grown on all rows
-    risks: FloatArray  # impurity of its leaves, per row, on the rows that it was grown on
-    scores: FloatArray  # (sizes, folds) on the rows held out
+    risks: FloatArray  # impurity of its leaves per training row
+    scores: FloatArray  # (sizes, folds) on held-out rows
     error: FloatArray  # standard error of the mean score
     selection_rule: str  # "cv" or "cv-1se"
     metric: Metric
@@ -392,21 +394,33 @@ class SizeTable(ViewMixin):
         return frame_from(columns, types | {"n_leaves": nw.Int64, "chosen": nw.Boolean}, backend)
 
     def to_svg(self) -> str:
-        """A picture: the score of every size with its standard error, and which size was taken."""
+        """Plot the score of every size with its standard error, and mark the chosen size."""
         from holdfast.plots.display import LATER
         from holdfast.plots.pruning import PruningDisplay
 
         return PruningDisplay.from_result(self, ax=LATER).to_svg()
 
     def plot(self, ax: Any = None, *, by: Literal["n_leaves", "parameter"] = "n_leaves") -> Any:
-        """A `PruningDisplay`, drawn: the score by the number of leaves, or by="parameter"."""
+        """Plot the score by the number of leaves, or by="parameter"; returns a `PruningDisplay`."""
         from holdfast.plots.pruning import PruningDisplay
 
         return PruningDisplay.from_result(self, ax=ax, by=by)
 
     def _view(self) -> View:
-
-        return size_table_view(self)
+        places = list(range(len(self)))
+        if len(self) > MOST_LINES:
+            spread = np.linspace(0, len(self) - 1, MOST_LINES - 2).round().astype(int)
+            places = sorted({*spread.tolist(), self.best, self.chosen})
+        some = f"({len(places)} of {len(self)} sizes; to_frame() has them all)\n" * (len(places) < len(self))
+        table = TextTable(
+            [str(self.parameter), "leaves", "relative error", self.metric.title, ""],
+            [_cells(self, place) for place in places],
+            note=f"{some}{self.reason}",
+            sides=">>>><",
+            widths=(14, 6, 14, 19, 0),
+            marked=[places.index(self.chosen)],
+        )
+        return View(table, Picture(self.to_svg))
 
 
 def error_of(sizes: SizeTable, place: int) -> float:
@@ -415,7 +429,20 @@ def error_of(sizes: SizeTable, place: int) -> float:
     return error if error > TIED * abs(float(sizes.score[place])) else 0.0
 
 
-# -- What rows held out say of the subtrees of a path, each a part of the one before -------------------------
+def _cells(sizes: SizeTable, place: int) -> list[str]:
+    relative = sizes.risks[place] / (float(sizes.risks[-1]) or 1.0)
+    marks = ["chosen"] * (place == sizes.chosen) + ["best"] * (place == sizes.best != sizes.chosen)
+    score = sizes.metric.shown(float(sizes.score[place]))
+    return [
+        f"{sizes.values[place]:.4g}",
+        str(sizes.n_leaves[place]),
+        f"{relative:.3f}",
+        estimate_text(score, error_of(sizes, place), room=7),
+        ", ".join(marks),
+    ]
+
+
+# -- Scores of the nested subtrees of one tree ---------------------------------------------------------------
 
 _Nodes = TypeVar("_Nodes", IntArray, LongArray)
 
@@ -431,23 +458,23 @@ def subtree_scores(
 ) -> list[Score]:
     """Score the subtrees for these parameter values on the held-out table; losses are negated.
 
-    Errors are 0 unless they are asked for.
+    Errors are 0 unless `with_error` is set.
     """
     true_values, leaf = TrueValues.of(table, groups), path.tree.apply(table)
-    places_asked = [path.place_of(value) for value in values.tolist()]
-    places = sorted(set(places_asked))
+    places_of_values = [path.place_of(value) for value in values.tolist()]
+    places = sorted(set(places_of_values))
     if metric.formula is auc and len(true_values.target.classes) == 2 and not with_error:
-        scores = _aucs(path, places, leaf[true_values.counted], true_values.rows)
+        scores = _score_aucs(path, places, leaf[true_values.counted], true_values.rows)
     else:
-        scores = _by_rows(path, places, leaf, true_values, metric, with_error=with_error)
-    found = dict(zip(places, scores, strict=True))
-    return [found[place] for place in places_asked]
+        scores = _score_rows(path, places, leaf, true_values, metric, with_error=with_error)
+    by_place = dict(zip(places, scores, strict=True))
+    return [by_place[place] for place in places_of_values]
 
 
 # -- two classes ------------------------------------------------------------------------------------------
 
 
-def _aucs(path: PruningPath, places: Sequence[int], leaf: IntArray, rows: ScoredRows) -> list[Score]:
+def _score_aucs(path: PruningPath, places: Sequence[int], leaf: IntArray, rows: ScoredRows) -> list[Score]:
     """Compute the AUC of each subtree from the class weights at its leaves."""
     tree = path.tree
     cells = np.bincount(leaf * np.int64(2) + rows.values, rows.weight, 2 * tree.n_nodes)
@@ -455,13 +482,13 @@ def _aucs(path: PruningPath, places: Sequence[int], leaf: IntArray, rows: Scored
     weights = np.asarray(cells.reshape(-1, 2)[node].T, np.float64)
     scores = []
     for place in places:
-        node = _climbed(path, node, place)
+        node = _find_ancestors(path, node, place)
         scores.append(Score(joint_auc(tree.value[node, 1], *weights), 0.0))
-        node, weights = _merged(node, weights)
+        node, weights = _merge_nodes(node, weights)
     return scores
 
 
-def _merged(node: LongArray, weights: FloatArray) -> tuple[LongArray, FloatArray]:
+def _merge_nodes(node: LongArray, weights: FloatArray) -> tuple[LongArray, FloatArray]:
     """Merge equal neighbouring nodes, and add up their class weights."""
     is_first = np.append(True, node[1:] != node[:-1])
     number = is_first.cumsum() - 1
@@ -471,7 +498,7 @@ def _merged(node: LongArray, weights: FloatArray) -> tuple[LongArray, FloatArray
 # -- anything else ----------------------------------------------------------------------------------------
 
 
-def _by_rows(
+def _score_rows(
     path: PruningPath,
     places: Sequence[int],
     node: IntArray,
@@ -484,9 +511,9 @@ def _by_rows(
     can_join = metric.formula is not None and true_values.target.is_classes and not with_error
     scores = []
     for place in places:
-        if can_join:  # the score is the same, and there are fewer rows
-            node, true_values = _joined(node, true_values)
-        node = _climbed(path, node, place)
+        if can_join:  # the same score with fewer rows
+            node, true_values = _join_rows(node, true_values)
+        node = _find_ancestors(path, node, place)
         predicted = predict_at_nodes(metric, path.tree, node)
         scores.append(
             metric.score(predicted, true_values)
@@ -496,7 +523,7 @@ def _by_rows(
     return scores
 
 
-def _joined(node: IntArray, true_values: TrueValues) -> tuple[IntArray, TrueValues]:
+def _join_rows(node: IntArray, true_values: TrueValues) -> tuple[IntArray, TrueValues]:
     """Join rows of one node and class into one row; return nodes and true values."""
     n_classes = len(true_values.target.classes)
     weight = np.ones(len(node)) if true_values.weight is None else true_values.weight
@@ -506,7 +533,7 @@ def _joined(node: IntArray, true_values: TrueValues) -> tuple[IntArray, TrueValu
     return (cells // n_classes).astype(np.int32), TrueValues(true_values.target, values, joint)
 
 
-def _climbed(path: PruningPath, node: _Nodes, place: int) -> _Nodes:
+def _find_ancestors(path: PruningPath, node: _Nodes, place: int) -> _Nodes:
     """Map leaves of a larger subtree to leaves of this one."""
     parent, node = path.tree.parent, node.copy()
     rising = np.flatnonzero(path.gone[node] <= place)
@@ -516,7 +543,7 @@ def _climbed(path: PruningPath, node: _Nodes, place: int) -> _Nodes:
     return node
 
 
-# -- The rows that a size is chosen by, in one fixed order, and how they are divided -------------------------
+# -- Folds ---------------------------------------------------------------------------------------------------
 
 
 class Folds(NamedTuple):
@@ -525,52 +552,16 @@ class Folds(NamedTuple):
     table: Table
     groups: LongArray | None
     held_out: tuple[BoolArray, ...]
-    times: tuple[IntArray, ...]  # how often each row is learnt from
+    times: tuple[IntArray, ...]  # how often each row is used for training
 
 
 def divide_rows(table: Table, groups: LongArray | None, cv: Any, seed: int) -> Folds:
-    """Divide rows into folds as `cv` says: a number, a fraction, a splitter or pairs of row numbers."""
+    """Divide rows into folds by a number, a fraction, a splitter or pairs of row numbers."""
     if is_number(cv):
-        # In one fixed order, so that the choice does not depend on that of the data.
+        # In canonical order, so that the choice does not depend on the order of the data.
         table, marks, units = canonicalize_rows(table, [] if groups is None else [groups])
         groups = group_copies(table, units) if groups is None else marks[0]
         folds = draw_folds(table, groups, cv, (seed, Branch.SIZE_FOLDS))
     else:
         folds = read_folds(table, groups, cv)
     return Folds(table, groups, tuple(fold.held_out for fold in folds), tuple(fold.times for fold in folds))
-
-
-# -- The scores of every size of a tree as a table -----------------------------------------------------------
-
-MOST_LINES = 20
-
-
-def size_table_view(sizes: SizeTable) -> View:
-    """The sizes, thinned if they are many, why one was chosen, and the picture."""
-    places = list(range(len(sizes)))
-    if len(sizes) > MOST_LINES:
-        spread = np.linspace(0, len(sizes) - 1, MOST_LINES - 2).round().astype(int)
-        places = sorted({*spread.tolist(), sizes.best, sizes.chosen})
-    some = f"({len(places)} of {len(sizes)} sizes; to_frame() has them all)\n" * (len(places) < len(sizes))
-    table = TextTable(
-        [str(sizes.parameter), "leaves", "relative error", sizes.metric.title, ""],
-        [_cells(sizes, place) for place in places],
-        note=f"{some}{sizes.reason}",
-        sides=">>>><",
-        widths=(14, 6, 14, 19, 0),
-        marked=[places.index(sizes.chosen)],
-    )
-    return View(table, Picture(sizes.to_svg))
-
-
-def _cells(sizes: SizeTable, place: int) -> list[str]:
-    relative = sizes.risks[place] / (float(sizes.risks[-1]) or 1.0)
-    marks = ["chosen"] * (place == sizes.chosen) + ["best"] * (place == sizes.best != sizes.chosen)
-    score = sizes.metric.shown(float(sizes.score[place]))
-    return [
-        f"{sizes.values[place]:.4g}",
-        str(sizes.n_leaves[place]),
-        f"{relative:.3f}",
-        estimate_text(score, error_of(sizes, place), room=7),
-        ", ".join(marks),
-    ]

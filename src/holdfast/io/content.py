@@ -1,4 +1,4 @@
-"""The bytes of a model file: read within limits, told from other files, decoded strictly.
+"""The bytes of a model file: read within limits, distinguished from other files, decoded strictly.
 
 A model may take memory in proportion to its file, and that is checked before the memory is taken.
 """

@@ -391,10 +391,6 @@ def decode_array(kind: Any, entries: Any) -> NDArray[Any]:
         raise ValueError("its entries are of another kind") from error
 
 
-def _encode(entry: Any) -> bytes:
-    return msgspec.json.encode(entry, enc_hook=lambda value: value.tolist())  # of numpy
-
-
 # -- Documents -----------------------------------------------------------------------------------------------
 
 
@@ -586,4 +582,5 @@ def _write_block(brackets: bytes, entries: Iterable[Iterable[bytes]], indent: in
 
 
 def _write_line(entry: Any) -> Iterator[bytes]:
-    yield msgspec.json.format(_encode(entry), indent=0)
+    text = msgspec.json.encode(entry, enc_hook=lambda value: value.tolist())  # of numpy
+    yield msgspec.json.format(text, indent=0)

@@ -114,19 +114,16 @@ def make_estimator_part(estimator: Any, *, stacklevel: int) -> EstimatorPart:
     held = {*parameters, *_REBUILT, *(name for name, entry in asdict(part).items() if entry is not UNSET)}
     public = [name for name in attributes if name.endswith("_") and not name.startswith("_")]
     lost = {*public, *attributes.get("_left_out", ())} - held  # also what the file it was loaded from lacked
+    dtype = attributes["classes_"].dtype if "classes_" in attributes else None
+    label_type = "" if dtype is None else "str" if dtype.kind == "U" else dtype.name
     return EstimatorPart(
         name=type(estimator).__name__,
         parameters=parameters,
         left_out=tuple(sorted(lost | set(others))),
         has_feature_names="feature_names_in_" in attributes,
-        label_type=_name_label_type(attributes["classes_"]) if "classes_" in attributes else "",
+        label_type=label_type if label_type in ("", *_LABEL_TYPES) else "object",
         fitted=part,
     )
-
-
-def _name_label_type(classes: NDArray[Any]) -> str:
-    name = "str" if classes.dtype.kind == "U" else classes.dtype.name
-    return name if name in _LABEL_TYPES else "object"
 
 
 def _make_fitted_part(attributes: Mapping[str, Any]) -> FittedPart:
@@ -162,6 +159,13 @@ def _make_metric_part(metric: Metric) -> MetricPart:
 
 def build_estimator(part: EstimatorPart, model: Tree | Ensemble) -> Any:
     """Build the fitted estimator of the part and its tree or ensemble, which is sound."""
+    try:
+        return _build_estimator(part, model)
+    except ParameterError as error:
+        raise ModelFileError(f"at estimator: {error}") from error
+
+
+def _build_estimator(part: EstimatorPart, model: Tree | Ensemble) -> Any:
     estimator = _make_unfitted(part)
     _check_parts(estimator, part, model)
     estimator.schema_, columns = model.schema, model.schema.columns
@@ -190,11 +194,8 @@ def _make_unfitted(part: EstimatorPart) -> Any:
         value = _build_parameter(entry, place)
         estimator.set_params(**{name: _build_rules(RULES[name], value, place) if name in RULES else value})
     n_jobs = getattr(estimator, "n_jobs", None)
-    try:
-        estimator._check_policies()
-        check_jobs(n_jobs)
-    except ParameterError as error:
-        raise ModelFileError(f"at estimator.parameters: {error}") from error
+    estimator._check_policies()
+    check_jobs(n_jobs)
     if n_jobs is not None and abs(n_jobs) > MOST_JOBS:
         raise ModelFileError(f"at estimator.parameters: n_jobs={n_jobs} is beyond {MOST_JOBS}.")
     return estimator
@@ -250,10 +251,7 @@ def _set_attributes(estimator: Any, part: EstimatorPart) -> None:
         if name not in known:
             raise ModelFileError(f"its estimator is a {part.name}, which has no attribute {name!r}.")
         if name == TEACHER_WEIGHTS:
-            try:
-                check_teacher(entry)
-            except ParameterError as error:
-                raise ModelFileError(f"at estimator.fitted.{name}: {error}") from None
+            check_teacher(entry)
         setattr(
             estimator, name, _build_table(name, entry, estimator.schema_.target) if name in TABLES else entry
         )

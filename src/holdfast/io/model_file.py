@@ -38,19 +38,51 @@ from holdfast.tree.tree import Tree
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a tree, an ensemble or a fitted estimator to the file at `path`, all or nothing.
+    """Save a tree, an ensemble or a fitted estimator as a JSON file.
 
-    After a failure an older file there is intact. A ModelFileWarning names parameters of the estimator that
-    the file cannot hold, such as a function.
+    The file is written completely or not at all. A ModelFileWarning names parameters of an estimator that a
+    file cannot hold, such as a function.
+
+    Parameters
+    ----------
+    model : Tree, Ensemble or fitted estimator
+    path : path-like
+
+    Examples
+    --------
+    >>> from holdfast import TreeClassifier
+    >>> model = TreeClassifier().fit([[1.0], [2.0], [3.0]], ["no", "no", "yes"])
+    >>> path = Path(getfixture("tmp_path")) / "model.json"
+    >>> save(model, path)
+    >>> load(path).predict([[2.9]]).tolist()
+    ['yes']
     """
     replace_file(path, model_to_json(model), ModelFileError)
 
 
 def load(path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int = MAX_BYTES) -> Any:
-    """What was saved: a tree, an ensemble, or a fitted estimator that predicts as it did. Checked in full.
+    """Load a tree, an ensemble or a fitted estimator from its file, without running any code of the file.
 
-    It predicts any row, or a ModelFileError says what is wrong where. `edited=True` takes a file that was
-    changed by hand after it was written, if the model is still sound.
+    Parameters
+    ----------
+    path : path-like
+    edited : bool
+        Accept a file that was changed after it was written, if its model is still sound.
+    max_bytes : int
+        Largest file to read.
+
+    Returns
+    -------
+    Tree, Ensemble or fitted estimator
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged or holds no sound model; it names the place.
+
+    Examples
+    --------
+    See `save`.
     """
     with loading(f"the model file '{os.fspath(path)}'"):
         return _build(*_read(read_bytes(Path(path), max_bytes), edited))
@@ -59,7 +91,27 @@ def load(path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int =
 def load_model(
     path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int = MAX_BYTES
 ) -> Tree | Ensemble:
-    """The tree or the ensemble in the file, whether it was saved alone or in an estimator. See `load`."""
+    """Load the tree or ensemble in a file, without its estimator.
+
+    Parameters
+    ----------
+    path : path-like
+    edited, max_bytes
+        See `load`.
+
+    Returns
+    -------
+    Tree or Ensemble
+
+    Examples
+    --------
+    >>> from holdfast import TreeClassifier
+    >>> model = TreeClassifier().fit([[1.0], [2.0], [3.0]], ["no", "no", "yes"])
+    >>> path = Path(getfixture("tmp_path")) / "model.json"
+    >>> save(model, path)
+    >>> load_model(path).n_leaves
+    2
+    """
     with loading(f"the model file '{os.fspath(path)}'"):
         return _read(read_bytes(Path(path), max_bytes), edited)[0]
 
@@ -82,8 +134,8 @@ def model_to_json(model: Any) -> bytes:
     if is_estimator(model):
         return _write(found, make_estimator_part(model, stacklevel=4))
     warnings.warn(
-        f"A {type(model).__name__} is no estimator of holdfast itself: the file holds its trees, and load "
-        "will give them without it.",
+        f"A {type(model).__name__} is no estimator of holdfast itself: the file holds only its trees, and "
+        "load returns those.",
         ModelFileWarning,
         stacklevel=3,
     )
@@ -107,9 +159,9 @@ def _get_tree(model: Any) -> Tree:
     tree = getattr(model, "tree_", model)
     if not isinstance(tree, Tree):
         raise TypeError(
-            f"Cannot save a {type(model).__name__}: it is no tree, and no estimator with a fitted tree_. "
-            "Fit it first, take it out of its search or pipeline (search.best_estimator_, pipeline[-1]), or "
-            "turn another library's model into a tree: as_tree(model)."
+            f"Cannot save a {type(model).__name__}: it is neither a tree nor an estimator with a "
+            "fitted tree_. Fit it first, take it out of its search or pipeline (search.best_estimator_, "
+            "pipeline[-1]), or turn another library's model into a tree: as_tree(model)."
         )
     return tree
 
@@ -144,9 +196,22 @@ def _build(model: Tree | Ensemble, part: EstimatorPart | UnsetType) -> Any:
 
 
 def save_trees(trees: Iterable[Any], path: str | os.PathLike[str]) -> None:
-    """Write the trees, or those of fitted estimators, to the file at `path`, all or nothing.
+    """Save several trees, or those of fitted estimators, as one JSON file.
 
-    There must be at least one, and all must share one schema.
+    Parameters
+    ----------
+    trees : iterable of Tree or fitted estimator
+        At least one; all on one schema.
+    path : path-like
+
+    Examples
+    --------
+    >>> from holdfast import TreeClassifier
+    >>> model = TreeClassifier().fit([[1.0], [2.0], [3.0]], ["no", "no", "yes"])
+    >>> path = Path(getfixture("tmp_path")) / "trees.json"
+    >>> save_trees([model, model], path)
+    >>> len(load_trees(path))
+    2
     """
     replace_file(path, trees_to_json(trees), ModelFileError)
 
@@ -154,23 +219,36 @@ def save_trees(trees: Iterable[Any], path: str | os.PathLike[str]) -> None:
 def load_trees(
     path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int = MAX_BYTES
 ) -> list[Tree]:
-    """The trees in the file, in the order in which they were saved; of a file with a single tree, that one.
+    """Load the trees in a file of several trees, of an ensemble or of one tree.
 
-    Of an ensemble they are its members, which share its features. All are checked in full; a
-    ModelFileError says what is wrong where. `edited=True` takes a file that was changed by hand after it was
-    written, if its trees are still sound.
+    Parameters
+    ----------
+    path : path-like
+    edited, max_bytes
+        See `load`.
+
+    Returns
+    -------
+    list of Tree
+        In the order in which they were saved.
+
+    Examples
+    --------
+    See `save_trees`.
     """
     with loading(f"the model file '{os.fspath(path)}'"):
         return _read_trees(read_bytes(Path(path), max_bytes), edited)
 
 
 def trees_to_json(trees: Iterable[Any]) -> bytes:
-    """The content of the trees' model file: the same bytes for the same trees."""
+    """Write the content of the model file of several trees; the same bytes for the same trees."""
     if isinstance(trees, Tree):
-        raise TypeError("Several trees are saved here, and this is one: use save(tree, path), or [tree].")
+        raise TypeError("trees must be several trees, and this is one: use save(tree, path), or [tree].")
     models = [_get_tree(model) for model in trees]
     if not models:
-        raise DataError("Cannot save no trees: without a tree there is no schema. Give at least one.")
+        raise DataError(
+            "Cannot save an empty list of trees: without a tree there is no schema. Give at least one."
+        )
     check_trees(models, "tree {}")
     _check_one_schema(models)
     data = write_text(make_trees_document(models))
@@ -179,7 +257,7 @@ def trees_to_json(trees: Iterable[Any]) -> bytes:
 
 
 def trees_from_json(data: bytes, *, edited: bool = False) -> list[Tree]:
-    """The trees that the bytes describe. See `load_trees`."""
+    """Read trees. See `load_trees`."""
     with loading("the model"):
         return _read_trees(data, edited)
 
@@ -196,16 +274,16 @@ def _read_trees(data: bytes, edited: bool) -> list[Tree]:
 def _check_one_schema(trees: Sequence[Tree]) -> None:
     first = trees[0].schema
     for position, tree in enumerate(trees):
-        if tree.schema is not first and (difference := _difference(first, tree.schema)):
+        if tree.schema is not first and (difference := _describe_difference(first, tree.schema)):
             raise SchemaMismatch(
                 f"Cannot save the trees in one file: tree 0 and tree {position} differ in {difference}. "
-                "Put all on one schema. Where the columns are the same: wide = "
+                "Put all on one schema. If the columns are the same: wide = "
                 "first.schema.widened(second.schema), then [tree.with_schema(wide) for tree in trees]."
             )
 
 
-def _difference(one: Schema, other: Schema) -> str:
-    """What the first difference is in; nothing if there is none."""
+def _describe_difference(one: Schema, other: Schema) -> str:
+    """Describe the first difference; empty if there is none."""
     if one.names != other.names:
         return f"their columns ({quoted(one.names)}; {quoted(other.names)})"
     # By their text: 1, 1.0 and True are equal in Python, but not the same label.
@@ -221,8 +299,14 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def model_file_schema() -> dict[str, Any]:
-    """The JSON Schema of a model file: of a tree, several trees, an ensemble, or an estimator of one.
+    """Return the JSON Schema of model files.
 
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
     >>> schema = model_file_schema()
     >>> [part["$ref"].rpartition("/")[2] for part in schema["anyOf"]]
     ['TreeDocument', 'TreesDocument', 'EnsembleDocument']
@@ -232,11 +316,7 @@ def model_file_schema() -> dict[str, Any]:
     )
     for part in parts.values():
         for name, entry in part.get("properties", {}).items():
-            if name in FORMS and _is_raw(entry):
+            # Of an array that is kept as text msgspec does not know the entries.
+            if name in FORMS and not {"type", "anyOf", "$ref", "enum"} & set(entry):
                 part["properties"][name] = {"type": "array", "items": msgspec.json.schema(FORMS[name].entry)}
     return {"$schema": DIALECT, "title": "A model file of holdfast", "anyOf": list(documents), "$defs": parts}
-
-
-def _is_raw(entry: dict[str, Any]) -> bool:
-    """True of an array that is kept as text, of which msgspec cannot tell what it holds."""
-    return not {"type", "anyOf", "$ref", "enum"} & set(entry)

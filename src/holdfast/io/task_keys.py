@@ -1,8 +1,7 @@
-"""A key for a task: a hash of what it is made from, down to the bytes of the data.
+"""Keys of tasks, hashed from their content down to the bytes of the data, and their results as bytes.
 
-Tasks are functions of modules and partials of them; what they are given are values: numbers, texts, arrays,
-frames, dataclasses. Whatever else there may be has no key, and then nothing is kept: two tasks that differ
-must never have one key.
+Tasks are functions of modules and partials of them; their arguments are numbers, texts, arrays, frames and
+dataclasses. Anything else has no key, and then no result is kept: different tasks never share a key.
 """
 
 import hashlib
@@ -30,25 +29,25 @@ from holdfast._version import __version__
 from holdfast.tree.check import check_trees
 from holdfast.tree.tree import Tree
 
-# Of what is ours: no result depends on them.
+# Arguments of holdfast's functions that no result depends on.
 WITHOUT_EFFECT = frozenset({"n_jobs", "verbose", "progress"})
 LARGE = 1 << 16  # bytes of an array whose digest is worth remembering
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
-class NoKeyError(TypeError):
-    """There is something in a task that cannot be told from others by its content."""
+class UnhashableTaskError(TypeError):
+    """A task has an argument that cannot be identified by its content."""
 
 
-class Keys:
-    """Keys of tasks. Digests of large arrays that nobody can write to are remembered while they live."""
+class TaskKeys:
+    """Makes keys; digests of large read-only arrays are remembered while they live."""
 
     def __init__(self) -> None:
         self._arrays: dict[int, tuple[ref[Any], bytes]] = {}
 
     def key(self, *parts: Any) -> bytes:
-        """The key of these parts; a NoKeyError if one of them has none."""
-        return _Walk(self._array).of(parts)
+        """Make the key of these parts; an UnhashableTaskError if one of them has none."""
+        return _Hasher(self._array).of(parts)
 
     def _array(self, array: NDArray[Any]) -> bytes:
         if array.nbytes < LARGE or array.flags.writeable:
@@ -56,64 +55,64 @@ class Keys:
         known, digest = self._arrays.get(id(array), (None, b""))
         if known is None or known() is not array:
             digest = _array_digest(array)
-            self._arrays[id(array)] = ref(array, self._forgotten(id(array))), digest
+            self._arrays[id(array)] = ref(array, self._forget(id(array))), digest
         return digest
 
-    def _forgotten(self, number: int) -> Callable[[Any], None]:
+    def _forget(self, number: int) -> Callable[[Any], None]:
         return lambda _: self._arrays.pop(number, None) and None
 
 
-class _Walk:
-    """One walk over a value. Objects that are met twice are hashed once."""
+class _Hasher:
+    """Hashes one value. Objects that occur twice are hashed once."""
 
     def __init__(self, array: Callable[[NDArray[Any]], bytes]) -> None:
         self._array = array
-        self._met: dict[int, tuple[Any, bytes]] = {}  # with the object itself, so that it lives on
+        self._seen: dict[int, tuple[Any, bytes]] = {}  # with the object itself, so that it lives on
         self._open: set[int] = set()
 
     def of(self, value: Any) -> bytes:
         """The digest of the value."""
         if type(value) in _PLAIN:
-            return _joined(type(value).__name__, _plain_bytes(value))
-        if id(value) in self._met:
-            return self._met[id(value)][1]
+            return _hash_parts(type(value).__name__, _encode_plain(value))
+        if id(value) in self._seen:
+            return self._seen[id(value)][1]
         if id(value) in self._open:
-            raise NoKeyError(f"a {type(value).__name__} that holds itself")
+            raise UnhashableTaskError(f"a {type(value).__name__} that contains itself")
         self._open.add(id(value))
         digest = self._digest(value)
         self._open.discard(id(value))
-        self._met[id(value)] = value, digest
+        self._seen[id(value)] = value, digest
         return digest
 
     def _digest(self, value: Any) -> bytes:
         if isinstance(value, np.ndarray):
             return self._vector(value)
         if isinstance(value, np.generic):
-            return _joined("scalar", str(value.dtype), value.tobytes())
+            return _hash_parts("scalar", str(value.dtype), value.tobytes())
         if isinstance(value, type):
-            return _joined("class", *_named(value))
+            return _hash_parts("class", *_qualify(value))
         if isinstance(value, FunctionType | BuiltinFunctionType | MethodType | partial | np.ufunc):
-            return _joined("function", *map(self.of, _function_parts(value)))
-        kind = _joined("of", *_named(type(value)))
-        if (columns := columns_of(value)) is not None:
-            return _joined("frame", kind, self.of(columns))
-        return _joined("object", kind, *map(self.of, _content(value)))
+            return _hash_parts("function", *map(self.of, _function_parts(value)))
+        kind = _hash_parts("of", *_qualify(type(value)))
+        if (columns := _list_columns(value)) is not None:
+            return _hash_parts("frame", kind, self.of(columns))
+        return _hash_parts("object", kind, *map(self.of, _content(value)))
 
     def _vector(self, array: NDArray[Any]) -> bytes:
         if type(array) is not np.ndarray:
-            raise NoKeyError(f"an array of the type {type(array).__name__}")
+            raise UnhashableTaskError(f"an array of the type {type(array).__name__}")
         if array.dtype.hasobject:
             if array.dtype != np.dtype(object):
-                raise NoKeyError(f"an array of {array.dtype}")
-            return _joined("objects", repr(array.shape), self.of(array.ravel().tolist()))
+                raise UnhashableTaskError(f"an array of {array.dtype}")
+            return _hash_parts("objects", repr(array.shape), self.of(array.ravel().tolist()))
         return self._array(array)
 
 
-# -- what things are made of ------------------------------------------------------------------------------
+# -- content of objects --------------------------------------------------------------------------------
 
 
 def _content(value: Any) -> Iterator[Any]:
-    """The parts that make up the value, in an order of their own."""
+    """List the parts of the value in a fixed order."""
     if isinstance(value, tuple | list | range):
         if isinstance(value, list | tuple) and all(type(each) is str for each in value):
             yield from ("texts", *_texts(value))  # columns of texts are long
@@ -134,10 +133,10 @@ def _content(value: Any) -> Iterator[Any]:
         for field in fields(value):
             if field.name not in _ignored(value) and "without_effect" not in field.metadata:
                 yield from (field.name, getattr(value, field.name))
-    elif _is_ours(type(value)) or hasattr(value, "get_params"):
+    elif _is_ours(type(value).__module__) or hasattr(value, "get_params"):
         yield from _attributes(value)
     else:
-        raise NoKeyError(f"a {type(value).__module__}.{type(value).__qualname__}")
+        raise UnhashableTaskError(f"a {type(value).__module__}.{type(value).__qualname__}")
 
 
 def _texts(texts: Iterable[str]) -> Iterator[Any]:
@@ -147,44 +146,40 @@ def _texts(texts: Iterable[str]) -> Iterator[Any]:
 
 
 def _attributes(value: Any) -> Iterator[Any]:
-    """What an estimator, ours or another's, consists of: its parameters, and what it has learnt."""
+    """List the attributes of an estimator: its parameters and fitted attributes."""
     if not hasattr(value, "__dict__"):
-        raise NoKeyError(f"a {type(value).__qualname__}")
+        raise UnhashableTaskError(f"a {type(value).__qualname__}")
     for name, entry in sorted(vars(value).items()):
         if name not in _ignored(value):
             yield from (name, entry)
 
 
 def _ignored(value: Any) -> frozenset[str]:
-    return WITHOUT_EFFECT if _is_ours(type(value)) else frozenset()
+    return WITHOUT_EFFECT if _is_ours(type(value).__module__) else frozenset()
 
 
-def _is_ours(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == "holdfast"
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == "holdfast"
 
 
 def _function_parts(value: Any) -> Iterator[Any]:
     if isinstance(value, partial):
-        yield from ("partial", value.func, value.args, _telling(value))
+        ignored = WITHOUT_EFFECT if _is_ours(str(getattr(value.func, "__module__", ""))) else ()
+        keywords = {name: entry for name, entry in value.keywords.items() if name not in ignored}
+        yield from ("partial", value.func, value.args, keywords)
     elif isinstance(value, MethodType):
         yield from ("method", value.__self__, value.__name__)
     elif isinstance(value, np.ufunc):
         yield from ("ufunc", value.__name__)
     elif isinstance(value, BuiltinFunctionType):
         if not (value.__self__ is None or type(value.__self__).__name__ == "module"):
-            raise NoKeyError(f"the method {value.__qualname__} of an object")
-        yield from _named(value)
+            raise UnhashableTaskError(f"the method {value.__qualname__} of an object")
+        yield from _qualify(value)
     else:
-        yield from _named(value)
+        yield from _qualify(value)
         yield _code_parts(value.__code__)  # of two functions that are called <lambda>
         yield from (value.__defaults__, value.__kwdefaults__)
         yield [cell.cell_contents for cell in value.__closure__ or ()]
-
-
-def _telling(task: partial[Any]) -> dict[str, Any]:
-    """What is given by name, without what has no effect."""
-    is_ours = str(getattr(task.func, "__module__", "")).partition(".")[0] == "holdfast"
-    return {name: given for name, given in task.keywords.items() if not is_ours or name not in WITHOUT_EFFECT}
 
 
 def _code_parts(code: CodeType) -> list[Any]:
@@ -192,13 +187,13 @@ def _code_parts(code: CodeType) -> list[Any]:
     return [code.co_firstlineno, code.co_code, code.co_names, consts]
 
 
-def _named(thing: Any) -> tuple[str, ...]:
+def _qualify(thing: Any) -> tuple[str, ...]:
     return thing.__module__ or "", thing.__qualname__, _origin(thing.__module__ or "builtins")
 
 
 @cache
 def _origin(module: str) -> str:
-    """What tells versions of a module apart: nothing for our own, which the environment speaks for."""
+    """Identify the version of a module; empty for our own, which `environment` identifies."""
     root = module.partition(".")[0]
     if module != "__main__" and root in ("holdfast", "builtins", *sys.stdlib_module_names):
         return ""
@@ -210,16 +205,16 @@ def _origin(module: str) -> str:
         try:
             source = Path(file).read_bytes()
         except OSError as error:
-            raise NoKeyError(f"the module {module}, whose file cannot be read") from error
+            raise UnhashableTaskError(f"the module {module}, whose file cannot be read") from error
     elif not stated:
-        raise NoKeyError(f"something defined in {module}, which has no file")
+        raise UnhashableTaskError(f"something defined in {module}, which has no file")
     return f"{stated} {hashlib.sha256(source).hexdigest()}"
 
 
 # -- bytes ------------------------------------------------------------------------------------------------
 
 
-def _plain_bytes(value: Any) -> bytes:
+def _encode_plain(value: Any) -> bytes:
     if isinstance(value, bytes):
         return value
     if isinstance(value, float):
@@ -236,8 +231,8 @@ def _array_digest(array: NDArray[Any]) -> bytes:
     return digest.digest()
 
 
-def _joined(*parts: str | bytes) -> bytes:
-    """The digest of the parts, each with its length, so that no two lists of parts look alike."""
+def _hash_parts(*parts: str | bytes) -> bytes:
+    """Hash the parts, each with its length, so that different lists of parts differ."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -249,39 +244,29 @@ def _joined(*parts: str | bytes) -> bytes:
 _FRAME_LIBRARIES = ("pandas", "polars", "narwhals", "pyarrow")
 
 
-def columns_of(value: Any) -> list[Any] | None:
-    """Names, types and entries of the columns of a frame, or of a single one; None of anything else."""
+def _list_columns(value: Any) -> list[Any] | None:
+    """List names, types and entries of the columns of a frame or series; None for anything else."""
     if type(value).__module__.partition(".")[0] not in _FRAME_LIBRARIES:
         return None
     import narwhals.stable.v1 as narwhals
 
-    own = value if type(value).__module__.startswith("narwhals") else _wrapped(narwhals, value)
-    if own is None:
+    try:
+        own = narwhals.from_native(value, eager_only=True, allow_series=True)
+    except TypeError:
         return None
     if hasattr(own, "columns"):
         return [_index(value), *(part for name in own.columns for part in _series(own[name]))]
     return [_index(value), *_series(own)] if hasattr(own, "to_list") else None
 
 
-def _wrapped(narwhals: Any, value: Any) -> Any:
-    try:
-        return narwhals.from_native(value, eager_only=True, allow_series=True)
-    except TypeError:
-        return None
-
-
 def _series(series: Any) -> list[Any]:
     native = series.to_native()
     dtype = str(getattr(native, "dtype", getattr(native, "type", series.dtype)))
-    entries: Any = series.to_numpy() if series.dtype.is_numeric() and not _has_gaps(series) else None
+    entries: Any = series.to_numpy() if series.dtype.is_numeric() and not series.is_null().any() else None
     if not isinstance(entries, np.ndarray) or entries.dtype.hasobject:
         entries = [None if each is None else each for each in series.to_list()]
     categories = _categories(native)
     return [str(series.name), str(series.dtype), dtype, categories, _plain(entries)]
-
-
-def _has_gaps(series: Any) -> bool:
-    return bool(series.is_null().any())
 
 
 def _categories(native: Any) -> list[str]:
@@ -291,18 +276,17 @@ def _categories(native: Any) -> list[str]:
 
 
 def _plain(entries: Any) -> Any:
-    """Entries of a kind that a key can be made of: dates and the like by their texts."""
+    """Replace entries without a key, such as dates, by their texts."""
     if isinstance(entries, np.ndarray):
         return entries
     simple = (type(None), bool, int, float, str)
     texts = [each if type(each) in simple else f"{type(each).__name__} {each!r}" for each in entries]
-    if all(type(each) is str for each in texts):
-        return texts
-    return [f"{type(each).__name__} {each!r}" for each in texts]
+    is_text = all(type(each) is str for each in texts)
+    return texts if is_text else [f"{type(each).__name__} {each!r}" for each in texts]
 
 
 def _index(value: Any) -> list[str]:
-    """What a frame of pandas calls its rows."""
+    """List the row labels of a pandas frame."""
     index = getattr(value, "index", None)
     if index is None or callable(index):
         return []
@@ -315,24 +299,22 @@ _PACKAGE = Path(__file__).parents[2]
 
 @cache
 def environment() -> bytes:
-    """A digest of holdfast's own code, of the libraries that it computes with, and of the processor.
+    """Hash holdfast's own code, the versions of the libraries, and the processor.
 
-    Processors differ in the last digits of logarithms, so that even bits of two machines are not mixed.
+    Processors differ in the last digits of logarithms: results of two machines are not mixed.
     """
+    from llvmlite import binding
+
     digest = hashlib.sha256()
-    for part in _parts():
+    processor = f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
+    texts = [__version__, sys.version, platform.platform(), processor, repr(os.environ.get("NUMBA_CPU_NAME"))]
+    texts += [f"{name} {_version(name)}" for name in _LIBRARIES]
+    parts = [text.encode() for text in texts]
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        parts += [path.relative_to(_PACKAGE).as_posix().encode(), path.read_bytes()]
+    for part in parts:
         digest.update(hashlib.sha256(part).digest())
     return digest.digest()
-
-
-def _parts() -> Iterator[bytes]:
-    yield from (__version__.encode(), sys.version.encode(), platform.platform().encode())
-    yield from (_processor().encode(), repr(os.environ.get("NUMBA_CPU_NAME")).encode())
-    for name in _LIBRARIES:
-        yield f"{name} {_version(name)}".encode()
-    for path in sorted(_PACKAGE.rglob("*.py")):
-        yield path.relative_to(_PACKAGE).as_posix().encode()
-        yield path.read_bytes()
 
 
 def _version(name: str) -> str:
@@ -342,13 +324,7 @@ def _version(name: str) -> str:
         return ""
 
 
-def _processor() -> str:
-    from llvmlite import binding
-
-    return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
-
-
-# -- A result as bytes and back, to the last bit -------------------------------------------------------------
+# -- Results as bytes and back, to the last bit --------------------------------------------------------------
 
 _PLAIN_TYPES = (type(None), bool, float, str, bytes)
 _KINDS = "biufcSUMm"  # of arrays that are nothing but their bytes
@@ -356,32 +332,32 @@ _FORMULAS = "holdfast.scoring."  # the modules of functions that results may hol
 _WHOLE = 1 << 63  # whole numbers from here on are texts
 
 
-class NoContentError(TypeError):
-    """The result holds something that is not kept."""
+class UnstorableResultError(TypeError):
+    """The result has a part that cannot be stored."""
 
 
-class BrokenContentError(ValueError):
-    """The bytes are no result that was kept."""
+class BrokenResultError(ValueError):
+    """The bytes are not a stored result."""
 
 
-def content_of(result: Any) -> bytes:
-    """The result as bytes; a NoContentError if there is something else in it than values."""
-    return zlib.compress(msgspec.msgpack.encode(_Writing().of(result)), level=1)
+def encode_result(result: Any) -> bytes:
+    """Encode the result; an UnstorableResultError if it has parts other than values."""
+    return zlib.compress(msgspec.msgpack.encode(_Encoder().of(result)), level=1)
 
 
-def result_in(content: bytes) -> Any:
-    """The result that the bytes hold; a BrokenContentError if they hold none, or trees that are not sound."""
-    reading = _Reading()
+def decode_result(content: bytes) -> Any:
+    """Decode the result; a BrokenResultError if there is none, or its trees are not sound."""
+    decoder = _Decoder()
     try:
-        result = reading.of(msgspec.msgpack.decode(zlib.decompress(content)))
-        check_trees(reading.trees, "tree {}")
+        result = decoder.of(msgspec.msgpack.decode(zlib.decompress(content)))
+        check_trees(decoder.trees, "tree {}")
     except (ValueError, TypeError, LookupError, AttributeError, ImportError, zlib.error) as error:
-        raise BrokenContentError(str(error)) from error
+        raise BrokenResultError(str(error)) from error
     return result
 
 
-class _Writing:
-    """One result on its way to bytes. An object that it holds twice, such as a schema, is written once."""
+class _Encoder:
+    """Encodes one result. An object that occurs twice, such as a schema, is written once."""
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
@@ -400,9 +376,9 @@ class _Writing:
         if kind is range:
             return ["range", value.start, value.stop, value.step]
         if kind is np.ndarray:
-            return _array_written(value)
+            return _encode_array(value)
         if isinstance(value, np.generic):
-            return ["scalar", _dtype_written(value.dtype), value.tobytes()]
+            return ["scalar", _encode_dtype(value.dtype), value.tobytes()]
         if kind is FunctionType:
             return ["function", _formula_address(value)]
         if kind is partial:
@@ -416,8 +392,8 @@ class _Writing:
         return ["object", _address(type(value)), *map(self.of, parts)]
 
 
-class _Reading:
-    """One result on its way from bytes."""
+class _Decoder:
+    """Decodes one result."""
 
     def __init__(self) -> None:
         self.trees: list[Tree] = []
@@ -428,9 +404,9 @@ class _Reading:
             "list": lambda parts: list(map(self.of, parts)),
             "dict": lambda parts: dict(zip(*[iter(map(self.of, parts))] * 2, strict=True)),
             "range": lambda parts: range(*parts),
-            "array": _array_read,
-            "scalar": lambda parts: np.frombuffer(parts[1], _dtype_read(parts[0]))[0],
-            "function": lambda parts: _formula_at(parts[0]),
+            "array": _decode_array,
+            "scalar": lambda parts: np.frombuffer(parts[1], _decode_dtype(parts[0]))[0],
+            "function": lambda parts: _find_formula(parts[0]),
             "partial": self._partial,
             "again": lambda parts: self._objects[parts[0]],
             "object": self._object,
@@ -445,82 +421,78 @@ class _Reading:
     def _partial(self, parts: list[Any]) -> Any:
         function, args, keywords = map(self.of, parts)
         if not isinstance(function, FunctionType):
-            raise BrokenContentError("a partial of something else than a function")
+            raise BrokenResultError("a partial of something else than a function")
         return partial(function, *args, **keywords)
 
     def _object(self, parts: list[Any]) -> Any:
-        kind, place = _class_at(parts[0]), len(self._objects)
+        kind, place = _find_class(parts[0]), len(self._objects)
         self._objects.append(None)
         values = [self.of(part) for part in parts[1:]]
-        made = self._objects[place] = _made(kind, values)
-        if isinstance(made, Tree):
-            self.trees.append(made)
-        return made
+        built = self._objects[place] = _rebuild(kind, values)
+        if isinstance(built, Tree):
+            self.trees.append(built)
+        return built
 
 
 # -- our own types ----------------------------------------------------------------------------------------
 
 
 def _content_parts(value: Any) -> list[Any]:
-    """What an object of ours consists of: the fields of a dataclass or a named tuple, or all attributes."""
+    """List the fields of a dataclass or named tuple of ours, or all attributes of an estimator."""
     kind = type(value)
-    if not _is_content_ours(kind.__module__):
-        raise NoContentError(f"a {kind.__module__}.{kind.__qualname__}")
+    if not _is_ours(kind.__module__):
+        raise UnstorableResultError(f"a {kind.__module__}.{kind.__qualname__}")
     if _is_named_tuple(kind):
         return list(value)
     if is_dataclass(kind) and not _is_estimator(kind):
         return [getattr(value, field.name) for field in fields(kind)]
     if not _is_estimator(kind):
-        raise NoContentError(f"a {kind.__module__}.{kind.__qualname__}")
+        raise UnstorableResultError(f"a {kind.__module__}.{kind.__qualname__}")
     return [vars(value)]
 
 
-def _made(kind: type, values: list[Any]) -> Any:
-    """An object with these parts. Nothing of its own runs: what was written down is what it was."""
+def _rebuild(kind: type, values: list[Any]) -> Any:
+    """Rebuild an object from its parts without running its own code."""
     if _is_named_tuple(kind):
         return kind(*values)
     entries: dict[str, Any] = values[0] if _is_estimator(kind) else {}
     if is_dataclass(kind) and not _is_estimator(kind):
         entries = dict(zip([field.name for field in fields(kind)], values, strict=True))
-    made: Any = object.__new__(kind)
+    built: Any = object.__new__(kind)
     for name, entry in entries.items():
-        object.__setattr__(made, name, entry)
-    return made
+        object.__setattr__(built, name, entry)
+    return built
 
 
-def _class_at(address: str) -> type:
+def _find_class(address: str) -> type:
     module, _, name = address.partition(":")
-    if not _is_content_ours(module):
-        raise BrokenContentError(f"{address!r} is no type of holdfast")
+    if not _is_ours(module):
+        raise BrokenResultError(f"{address!r} is no type of holdfast")
     kind = getattr(import_module(module), name)
     if not (isinstance(kind, type) and (is_dataclass(kind) or _is_named_tuple(kind) or _is_estimator(kind))):
-        raise BrokenContentError(f"{address!r} is no type that results have")
+        raise BrokenResultError(f"{address!r} is no type that results have")
     return kind
 
 
 def _address(kind: type | FunctionType) -> str:
     if "." in kind.__qualname__:
-        raise NoContentError(f"a {kind.__qualname__}, which stands in another thing")
+        raise UnstorableResultError(f"a {kind.__qualname__}, which is defined in another object")
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
 def _formula_address(function: FunctionType) -> str:
-    """Where a formula of a score stands: the only functions that results hold."""
+    """Address of a formula of a score, the only functions that results hold."""
     if not function.__module__.startswith(_FORMULAS):
-        raise NoContentError(f"the function {function.__module__}.{function.__qualname__}")
+        raise UnstorableResultError(f"the function {function.__module__}.{function.__qualname__}")
     return _address(function)
 
 
-def _formula_at(address: str) -> FunctionType:
+def _find_formula(address: str) -> FunctionType:
     module, _, name = address.partition(":")
     function = getattr(import_module(module), name) if module.startswith(_FORMULAS) else None
     if not isinstance(function, FunctionType) or function.__module__ != module:
-        raise BrokenContentError(f"{address!r} is no formula of a score")
+        raise BrokenResultError(f"{address!r} is no formula of a score")
     return function
-
-
-def _is_content_ours(module: str) -> bool:
-    return module.partition(".")[0] == "holdfast"
 
 
 def _is_named_tuple(kind: type) -> bool:
@@ -534,30 +506,30 @@ def _is_estimator(kind: type) -> bool:
 # -- arrays -----------------------------------------------------------------------------------------------
 
 
-def _array_written(array: NDArray[Any]) -> list[Any]:
+def _encode_array(array: NDArray[Any]) -> list[Any]:
     order: Literal["C", "F"] = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
-    dtype = _dtype_written(array.dtype)
+    dtype = _encode_dtype(array.dtype)
     return ["array", dtype, list(array.shape), order, array.flags.writeable, array.tobytes(order)]
 
 
-def _array_read(parts: list[Any]) -> NDArray[Any]:
+def _decode_array(parts: list[Any]) -> NDArray[Any]:
     dtype, shape, order, writeable, data = parts
-    kind = _dtype_read(dtype)
+    kind = _decode_dtype(dtype)
     if not isinstance(data, bytes) or len(data) != math.prod(shape) * kind.itemsize:
-        raise BrokenContentError(f"an array of {len(data)} bytes, which are not {shape} of {kind}")
+        raise BrokenResultError(f"an array of {len(data)} bytes, which are not {shape} of {kind}")
     array = np.ndarray(shape, kind, data, order=order).copy(order)
     array.flags.writeable = writeable is True
     return array
 
 
-def _dtype_written(dtype: np.dtype[Any]) -> str:
+def _encode_dtype(dtype: np.dtype[Any]) -> str:
     if dtype.kind not in _KINDS:
-        raise NoContentError(f"an array of {dtype}")
+        raise UnstorableResultError(f"an array of {dtype}")
     return dtype.str
 
 
-def _dtype_read(text: str) -> np.dtype[Any]:
+def _decode_dtype(text: str) -> np.dtype[Any]:
     dtype = np.dtype(text)
     if dtype.kind not in _KINDS:
-        raise BrokenContentError(f"an array of {dtype}")
+        raise BrokenResultError(f"an array of {dtype}")
     return dtype

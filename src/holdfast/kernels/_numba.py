@@ -67,13 +67,14 @@ _parts: dict[Callable[..., Any], Any] = {}  # the compiled inner functions and i
 _linking = threading.RLock()
 
 
-def compile_kernel(function: Callable[..., Any]) -> Any:
+def compile_kernel(function: Callable[..., Any], *, is_cached: bool = True) -> Any:
     """Return numba's dispatcher of a kernel, whose inner functions are ready to be compiled too."""
     with _linking:
         _link(function, set())
         options = {} if IS_PLAIN else {"pipeline_class": KernelCompiler, "_nrt": True}
         compiled = _compile(**options, **_FLAGS)(function)
-    keep_on_disk(compiled)
+    if is_cached:
+        keep_on_disk(compiled)
     return compiled
 
 

@@ -1,7 +1,7 @@
 """Compile kernels by their recorded signatures, without the rest of the library.
 
     python -m holdfast.kernels.build                            for this processor, into the cache
-    python -m holdfast.kernels.build --folder F [--levels L]    for a wheel: a folder for each level of processors
+    python -m holdfast.kernels.build --folder F [--levels L]    for a wheel: a folder for each level
 
 It needs numpy, numba and filelock alone, so that `make demo` can compile while pip installs the rest. The
 kernels are divided among processes, those that take longest first.

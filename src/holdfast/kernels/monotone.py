@@ -7,6 +7,7 @@ from holdfast.kernels.jit import inner, int64, kernel
 
 MOST_ROUNDS = 2000
 NEARLY = 1e-12  # of the range of the values: a smaller change ends the rounds
+LEAF = -1
 
 
 @kernel
@@ -43,35 +44,6 @@ def raise_to_order(value: FloatArray, lower: LongArray, upper: LongArray) -> Non
             if value[lower[k]] > value[upper[k]]:
                 value[upper[k]] = value[lower[k]]
                 is_done = False
-
-
-LEAF = -1
-
-
-@inner
-def meets(
-    above: FloatArray,
-    most: FloatArray,
-    missing: BoolArray,
-    allowed: BoolArray,
-    first: int,
-    last: int,
-    f: int,
-    a: int,
-    b: int,
-) -> bool:
-    """True if a row with one value of feature f, or a missing one, can reach both leaves.
-
-    The flags of the feature are those from `first` to `last`.
-    """
-    if missing[a, f] and missing[b, f]:
-        return True
-    if first == last:
-        return bool(max(above[a, f], above[b, f]) < min(most[a, f], most[b, f]))
-    for k in range(first, last):  # noqa: SIM110 (a kernel)
-        if allowed[a, k] and allowed[b, k]:
-            return True
-    return False
 
 
 @kernel
@@ -148,6 +120,32 @@ def find_pairs(
             lower[n_pairs], upper[n_pairs] = (a, b) if a_is_lower else (b, a)
             n_pairs += 1
     return n_pairs
+
+
+@inner
+def meets(
+    above: FloatArray,
+    most: FloatArray,
+    missing: BoolArray,
+    allowed: BoolArray,
+    first: int,
+    last: int,
+    f: int,
+    a: int,
+    b: int,
+) -> bool:
+    """True if a row with one value of feature f, or a missing one, can reach both leaves.
+
+    The flags of the feature are those from `first` to `last`.
+    """
+    if missing[a, f] and missing[b, f]:
+        return True
+    if first == last:
+        return bool(max(above[a, f], above[b, f]) < min(most[a, f], most[b, f]))
+    for k in range(first, last):  # noqa: SIM110 (a kernel)
+        if allowed[a, k] and allowed[b, k]:
+            return True
+    return False
 
 
 @kernel

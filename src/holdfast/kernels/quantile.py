@@ -97,77 +97,6 @@ class Side(NamedTuple):
     total_below: int
 
 
-@inner
-def loss_of(pinball: Pinball, targets: Targets, side: Side) -> float:
-    """Return the loss of the side around its quantile."""
-    value = targets.target[side.at]
-    above = side.total - side.total_below - value * (side.units - side.units_below)
-    below = value * side.units_below - side.total_below
-    return pinball.above * float(above) + pinball.below * float(below)
-
-
-@inner
-def move_to_quantile(
-    pinball: Pinball, targets: Targets, units: int, total: int, at: int, units_below: int, total_below: int
-) -> Side:
-    """Return the side with its quantile at the first row up to which the fraction of weight is reached."""
-    weight, target, before, after = targets.weight, targets.target, targets.before, targets.after
-    wanted = pinball.fraction * units * NEARLY
-    while units_below + weight[at] < wanted:
-        units_below += weight[at]
-        total_below += weight[at] * target[at]
-        at = after[at]
-    while units_below >= wanted:
-        at = before[at]
-        units_below -= weight[at]
-        total_below -= weight[at] * target[at]
-    return Side(units, total, at, units_below, total_below)
-
-
-@inner
-def make_side(pinball: Pinball, targets: Targets, n: int, with_missing: bool) -> Side:
-    """Return the side of all n rows, or of those with a value of the feature, at least one; list its rows."""
-    first, last, units, total = NO_ROW, NO_ROW, int64(0), int64(0)
-    for i in range(n):
-        if with_missing or targets.place[i] >= 0:
-            targets.before[i], targets.after[i] = last, n
-            if last == NO_ROW:
-                first = int64(i)
-            else:
-                targets.after[last] = i
-            last = int64(i)
-            units += targets.weight[i]
-            total += targets.weight[i] * targets.target[i]
-    return move_to_quantile(pinball, targets, units, total, first, int64(0), int64(0))
-
-
-@inner
-def remove_row(pinball: Pinball, targets: Targets, n: int, side: Side, row: int) -> Side:
-    """Return the side without one of its rows, which is not the last."""
-    before, after = targets.before[row], targets.after[row]
-    own = targets.weight[row]
-    own_total = own * targets.target[row]
-    at, units_below, total_below = side.at, side.units_below, side.total_below
-    if row < at:
-        units_below -= own
-        total_below -= own_total
-    elif row == at and after < n:
-        at = after
-    elif row == at:
-        at = before
-        units_below -= targets.weight[at]
-        total_below -= targets.weight[at] * targets.target[at]
-    if before != NO_ROW:
-        targets.after[before] = after
-    if after < n:
-        targets.before[after] = before
-    return move_to_quantile(
-        pinball, targets, side.units - own, side.total - own_total, at, units_below, total_below
-    )
-
-
-# -- The best split of a node --------------------------------------------------------------------------------
-
 COUNTED = 8  # a feature with up to this many values per row is sorted by counting
 
 
@@ -194,453 +123,11 @@ class QuantileScratch(NamedTuple):
 
 # Lines of `losses` and `quantiles`.
 LEFT_KNOWN, LEFT_ALL, RIGHT_KNOWN, RIGHT_ALL = range(4)
-
-
-@inner
-def consider(
-    plan: Plan,
-    node: Node,
-    losses: float,
-    quantiles: tuple[int, int],
-    units: int,
-    rows: int,
-    feature: int,
-    cut: int,
-    missing_left: int,
-    best: Split,
-) -> Split:
-    """Return the better of the best split so far and one with these losses and quantiles of its sides."""
-    if rows < plan.min_rows or node.rows - rows < plan.min_rows:
-        return best
-    if units < plan.min_weight or node.units - units < plan.min_weight:
-        return best
-    if node.is_constrained:
-        left, right = clip_value(node, float(quantiles[0])), clip_value(node, float(quantiles[1]))
-        if (right - left) * node.direction < 0.0 or (left == right and quantiles[0] != quantiles[1]):
-            return best
-    gain = max(node.impurity - losses, 0.0)
-    improvement = improvement_of(plan, node, gain, 0.0, 0.0)
-    return better(best, improvement, gain / node.cost, feature, cut, missing_left)
-
-
-# -- thresholds -------------------------------------------------------------------------------------------
-
-
-@inner
-def place_rows(coded: Coded, rows: IntArray, feature: int, targets: Targets) -> tuple[int, bool]:
-    """Write the rank of the feature in every row; return how many have one, and whether the ranks differ."""
-    n_known, varies = int64(0), False
-    first = int64(coded.ranks[feature, rows[0]])
-    for i in range(len(rows)):
-        rank = int64(coded.ranks[feature, rows[i]])
-        targets.place[i] = rank
-        n_known += rank >= 0
-        varies = varies or rank != first
-    return n_known, varies
-
-
-@inner
-def sort_rows(scratch: QuantileScratch, n: int, n_known: int, n_places: int) -> None:
-    """Write the rows in the order of their places, those without one at the end."""
-    place, order, starts = scratch.targets.place, scratch.targets.order, scratch.starts
-    if n_places <= COUNTED * n:
-        for k in range(n_places + 1):
-            starts[k] = 0
-        for i in range(n):
-            starts[place[i] + 1 if place[i] >= 0 else 0] += 1
-        starts[0] = 0
-        for k in range(1, n_places + 1):
-            starts[k] += starts[k - 1]
-        missing = n_known
-        for i in range(n):
-            if place[i] >= 0:
-                order[starts[place[i]]] = i
-                starts[place[i]] += 1
-            else:
-                order[missing] = i
-                missing += 1
-        return
-    n_keys, missing = int64(0), n_known
-    for i in range(n):
-        if place[i] >= 0:
-            scratch.keys[n_keys] = place[i] << 32 | i
-            n_keys += 1
-        else:
-            order[missing] = i
-            missing += 1
-    sort_keys(scratch.keys, int64(0), n_keys, scratch.waiting)
-    for j in range(n_keys):
-        order[j] = scratch.keys[j] & ROW_MASK
-
-
-@inner
-def fill_left_losses(
-    pinball: Pinball,
-    targets: Targets,
-    n: int,
-    n_known: int,
-    with_missing: bool,
-    losses: FloatArray,
-    quantiles: LongArray,
-) -> None:
-    """Write at j the loss and the quantile of the rows up to the j-th, with or without missing ones."""
-    side = make_side(pinball, targets, n, with_missing)
-    order, place = targets.order, targets.place
-    losses[n_known - 1], quantiles[n_known - 1] = loss_of(pinball, targets, side), targets.target[side.at]
-    for j in range(n_known - 1, 0, -1):
-        side = remove_row(pinball, targets, n, side, order[j])
-        if place[order[j]] != place[order[j - 1]]:
-            losses[j - 1], quantiles[j - 1] = loss_of(pinball, targets, side), targets.target[side.at]
-
-
-@inner
-def fill_right_losses(
-    pinball: Pinball,
-    targets: Targets,
-    n: int,
-    n_known: int,
-    with_missing: bool,
-    losses: FloatArray,
-    quantiles: LongArray,
-) -> None:
-    """Write at j the loss and the quantile of the rows from the j-th on, with or without missing ones."""
-    side = make_side(pinball, targets, n, with_missing)
-    order, place = targets.order, targets.place
-    for j in range(n_known if with_missing else n_known - 1):
-        side = remove_row(pinball, targets, n, side, order[j])
-        if j == n_known - 1 or place[order[j]] != place[order[j + 1]]:
-            losses[j + 1], quantiles[j + 1] = loss_of(pinball, targets, side), targets.target[side.at]
-
-
-@inner
-def scan_thresholds(
-    plan: Plan,
-    pinball: Pinball,
-    node: Node,
-    scratch: QuantileScratch,
-    n: int,
-    n_known: int,
-    feature: int,
-    best: Split,
-) -> Split:
-    """Return the best threshold of the feature that the rows are sorted by, missing values on either side."""
-    targets, losses, quantiles = scratch.targets, scratch.losses, scratch.quantiles
-    order, place = targets.order, targets.place
-    some_missing = n_known < n
-    fill_left_losses(pinball, targets, n, n_known, False, losses[LEFT_KNOWN], quantiles[LEFT_KNOWN])
-    fill_right_losses(pinball, targets, n, n_known, False, losses[RIGHT_KNOWN], quantiles[RIGHT_KNOWN])
-    units_missing = rows_missing = int64(0)
-    if some_missing:
-        fill_left_losses(pinball, targets, n, n_known, True, losses[LEFT_ALL], quantiles[LEFT_ALL])
-        fill_right_losses(pinball, targets, n, n_known, True, losses[RIGHT_ALL], quantiles[RIGHT_ALL])
-        for j in range(n_known, n):
-            units_missing += targets.weight[order[j]]
-            rows_missing += targets.repeats[order[j]]
-    right = RIGHT_ALL if some_missing else RIGHT_KNOWN
-    units = rows = int64(0)
-    for j in range(n_known - 1):
-        units += targets.weight[order[j]]
-        rows += targets.repeats[order[j]]
-        cut = place[order[j]]
-        if cut == place[order[j + 1]]:
-            continue
-        both = losses[LEFT_KNOWN, j] + losses[right, j + 1]
-        pair = (quantiles[LEFT_KNOWN, j], quantiles[right, j + 1])
-        best = consider(plan, node, both, pair, units, rows, feature, cut, SIDE_RIGHT, best)
-        if some_missing:
-            both = losses[LEFT_ALL, j] + losses[RIGHT_KNOWN, j + 1]
-            pair = (quantiles[LEFT_ALL, j], quantiles[RIGHT_KNOWN, j + 1])
-            all_units, all_rows_left = units + units_missing, rows + rows_missing
-            best = consider(plan, node, both, pair, all_units, all_rows_left, feature, cut, SIDE_LEFT, best)
-    if some_missing:
-        j = n_known - 1
-        both = losses[LEFT_KNOWN, j] + losses[RIGHT_ALL, n_known]
-        pair = (quantiles[LEFT_KNOWN, j], quantiles[RIGHT_ALL, n_known])
-        units, rows = node.units - units_missing, node.rows - rows_missing
-        alone = without_direction(node)  # a split of known from missing values has no order
-        best = consider(plan, alone, both, pair, units, rows, feature, place[order[j]], SIDE_RIGHT, best)
-    return best
-
-
-# -- categories -------------------------------------------------------------------------------------------
-
-
-@inner
-def list_present(coded: Coded, scratch: QuantileScratch, n: int, feature: int) -> int:
-    """Write the categories that occur, the missing one last, and their weights; return their number.
-
-    The place of every row is then its category, also if that is missing.
-    """
-    targets, last = scratch.targets, last_code(coded, feature, NO_SHIFT)
-    for code in range(coded.n_codes[feature]):
-        scratch.units[code] = 0
-    scratch.units[last] = 0
-    for i in range(n):
-        if targets.place[i] < 0:
-            targets.place[i] = last
-        scratch.units[targets.place[i]] += targets.weight[i]
-    n_present = int64(0)
-    for i in range(coded.n_codes[feature] + 1):
-        code = i if i < coded.n_codes[feature] else last
-        if scratch.units[code] > 0:
-            scratch.present[n_present] = code
-            n_present += 1
-    return n_present
-
-
-@inner
-def arrange(pinball: Pinball, scratch: QuantileScratch, n: int, n_present: int) -> None:
-    """Sort the categories that occur by their own quantiles."""
-    targets, cumulative = scratch.targets, scratch.cumulative
-    for k in range(n_present):
-        cumulative[scratch.present[k]] = 0
-    for i in range(n):  # in the order of the targets
-        code = targets.place[i]
-        wanted = pinball.fraction * scratch.units[code] * NEARLY
-        if cumulative[code] < wanted:
-            scratch.middle[code] = float(targets.target[i])
-        cumulative[code] += targets.weight[i]
-    sort_by(scratch.present, scratch.middle, n_present)
-
-
-@inner
-def number_rows(scratch: QuantileScratch, n: int, n_present: int) -> None:
-    """Write the number of its category, the first being 1, to the place of every row."""
-    for k in range(n_present):
-        scratch.number[scratch.present[k]] = k + 1
-    for i in range(n):
-        scratch.targets.place[i] = scratch.number[scratch.targets.place[i]]
-
-
-@inner
-def scan_sets(
-    plan: Plan,
-    pinball: Pinball,
-    node: Node,
-    scratch: QuantileScratch,
-    n: int,
-    n_present: int,
-    feature: int,
-    best: Split,
-) -> Split:
-    """Return the best of all sets of the categories; `cut` is its bit pattern, without the first one."""
-    targets = scratch.targets
-    for pattern in range(1, 1 << (n_present - 1)):
-        units = rows = total = all_total = int64(0)
-        for i in range(n):
-            own = targets.weight[i] * targets.target[i]
-            all_total += own
-            if pattern << 2 >> targets.place[i] & 1:
-                units += targets.weight[i]
-                rows += targets.repeats[i]
-                total += own
-        left = set_loss(pinball, targets, n, pattern, 1, units, total)
-        right = set_loss(pinball, targets, n, pattern, 0, node.units - units, all_total - total)
-        both, pair = left[0] + right[0], (left[1], right[1])
-        best = consider(plan, node, both, pair, units, rows, feature, int64(pattern), SIDE_RIGHT, best)
-    return best
-
-
-@inner
-def set_loss(
-    pinball: Pinball, targets: Targets, n: int, pattern: int, side: int, units: int, total: int
-) -> tuple[float, int]:
-    """Return the loss and the quantile of the rows of a side; 1 is that of the categories in the pattern."""
-    wanted, units_below, total_below = pinball.fraction * units * NEARLY, int64(0), int64(0)
-    for i in range(n):
-        if pattern << 2 >> targets.place[i] & 1 != side:
-            continue
-        value, weight = targets.target[i], targets.weight[i]
-        if units_below + weight >= wanted:
-            above = total - total_below - value * (units - units_below)
-            below = value * units_below - total_below
-            return pinball.above * float(above) + pinball.below * float(below), value
-        units_below += weight
-        total_below += weight * value
-    return 0.0, int64(0)
-
-
-@inner
-def scan_categories(
-    plan: Plan,
-    pinball: Pinball,
-    node: Node,
-    coded: Coded,
-    scratch: QuantileScratch,
-    n: int,
-    feature: int,
-    best: Split,
-) -> Split:
-    """Return the best set of categories: `cut` is its pattern, or the length of the prefix that goes left."""
-    n_present = list_present(coded, scratch, n, feature)
-    if n_present <= MOST_LISTED:
-        number_rows(scratch, n, n_present)
-        return scan_sets(plan, pinball, node, scratch, n, n_present, feature, best)
-    arrange(pinball, scratch, n, n_present)
-    number_rows(scratch, n, n_present)
-    sort_rows(scratch, n, n, n_present + 1)
-    return scan_thresholds(plan, pinball, node, scratch, n, n, feature, best)
-
-
-@inner
-def choose_set(
-    pinball: Pinball, coded: Coded, rows: IntArray, scratch: QuantileScratch, feature: int, cut: int
-) -> int:
-    """Mark in `in_set` which categories go left; return whether missing values do, or -1 without any."""
-    n = len(rows)
-    place_rows(coded, rows, feature, scratch.targets)
-    n_present = list_present(coded, scratch, n, feature)
-    first, is_listed = scratch.present[0], n_present <= MOST_LISTED
-    if not is_listed:
-        arrange(pinball, scratch, n, n_present)
-    return mark_sides(coded, feature, scratch.present, n_present, first, cut, is_listed, scratch.in_set)
-
-
-# -- all features -----------------------------------------------------------------------------------------
-
-
-@inner
-def search(
-    plan: Plan,
-    pinball: Pinball,
-    node: Node,
-    coded: Coded,
-    rows: IntArray,
-    scratch: QuantileScratch,
-    n_drawn: int,
-    seed: int,
-    stop: ByteArray,
-) -> Split:
-    """Return the best split over all features or, if n_drawn > 0, over as many drawn ones that vary.
-
-    The rows are in the order of their targets, which `scratch.targets` holds.
-    """
-    best, allowed, n = no_split(), scratch.allowed, len(rows)
-    is_limited_here, n_varied, n_ready, n_least = allowed.is_set[0] > 0, int64(0), int64(0), n_drawn
-    for i in range(coded.ranks.shape[0]):
-        if stop[0] or (n_drawn > 0 and n_varied >= n_drawn and best.improvement != NEVER):
-            break
-        feature = int64(i)
-        if n_drawn > 0:
-            while i >= n_ready:
-                n_ready = queue_columns(coded.name_keys, seed, n_least, i, scratch.queue, scratch.waiting)
-                n_least *= 2
-            feature = take_column(scratch.queue, int64(i), n_ready)
-        if is_limited_here and allowed.is_excluded[feature] > 0:
-            continue
-        n_known, varies = place_rows(coded, rows, feature, scratch.targets)
-        if not varies:
-            continue
-        n_varied += 1
-        if is_limited_here:
-            node = with_direction(node, allowed, feature)
-        earlier = best
-        if n_drawn > 0:
-            best = keep_in_ties(best, feature)
-        if coded.is_subset[feature]:
-            best = scan_categories(plan, pinball, node, coded, scratch, n, feature, best)
-        else:
-            sort_rows(scratch, n, n_known, int64(coded.n_ranks[feature]))
-            best = scan_thresholds(plan, pinball, node, scratch, n, n_known, feature, best)
-        best = earlier if best.feature < 0 else best
-    return best
+NO_DIRECTION = int64(0)
+PAST = 2.0 - NEARLY  # beyond the wanted weight by more than rounding
 
 
 # -- Growing one tree ----------------------------------------------------------------------------------------
-
-NO_DIRECTION = int64(0)
-
-
-@allocating
-def new_scratch(coded: Coded, constraints: Constraints, n_rows: int) -> QuantileScratch:
-    """Allocate the memory of the search."""
-    n_features, widest, most_values = coded.ranks.shape[0], 256, 256
-    for feature in range(n_features):
-        most_values = max(most_values, coded.n_ranks[feature])
-        if coded.is_wide[feature]:
-            widest = max(widest, coded.n_ranks[feature] + 1)
-    return QuantileScratch(
-        Targets(
-            np.empty(n_rows, np.int64),
-            np.empty(n_rows, np.int64),
-            np.empty(n_rows, np.int64),
-            np.empty(n_rows, np.int64),
-            np.empty(n_rows, np.int64),
-            np.empty(n_rows, np.int64),
-            np.empty(n_rows, np.int64),
-        ),
-        np.empty(n_rows, np.int64),
-        np.empty(128, np.int64),
-        np.empty(max(most_values, widest) + 2, np.int64),
-        np.empty((4, n_rows + 1)),
-        np.empty((4, n_rows + 1), np.int64),
-        np.empty(widest, np.int64),
-        np.empty(widest, np.int64),
-        np.empty(widest, np.int64),
-        np.empty(widest, np.int64),
-        np.empty(widest),
-        np.empty(widest, np.int8),
-        np.empty(n_features, np.int64),
-        AllowedFeatures(
-            constraints.direction,
-            np.zeros(n_features, np.uint8),
-            np.zeros(n_features, np.uint8),
-            np.ones(n_features),
-            np.full(1, constraints.is_set, np.uint8),
-        ),
-    )
-
-
-@inner
-def describe(
-    plan: Plan, pinball: Pinball, sample: Sample, rows: IntArray, total: LongArray, targets: Targets
-) -> tuple[Node, float]:
-    """Return the node of these rows, and its quantile; they are in the order of their targets."""
-    n_rows = int64(0)
-    for i in range(len(rows)):
-        row = rows[i]
-        targets.weight[i], targets.target[i] = sample.weight[row], sample.total[row]
-        targets.repeats[i] = sample.repeats[row] if plan.counts_apart else sample.weight[row]
-        n_rows += targets.repeats[i]
-    side = make_side(pinball, targets, int64(len(rows)), True)
-    for k in range(plan.n_stats):
-        total[k] = 0
-    total[0] = side.units
-    if plan.counts_apart:
-        total[plan.n_stats - 1] = n_rows
-    node = Node(
-        n_rows,
-        float(side.units),
-        loss_of(pinball, targets, side),
-        0.0,
-        1.0,
-        1.0,
-        side.units,
-        int64(0),
-        0.0,
-        NO_DIRECTION,
-        -math.inf,
-        math.inf,
-        0.0,
-        1.0,
-        NO_DIRECTION,
-    )
-    return node, float(targets.target[side.at])
-
-
-@inner
-def bound_children(value: FloatArray, left: int, right: int, direction: int, bounds: FloatArray) -> None:
-    """Pass the bounds of a node on to its children; the middle of their quantiles separates them."""
-    parent = int64(bounds[left, PARENT])
-    low, high = bounds[parent, LOWEST], bounds[parent, HIGHEST]
-    bounds[left, LOWEST], bounds[left, HIGHEST] = low, high
-    bounds[right, LOWEST], bounds[right, HIGHEST] = low, high
-    if direction == 0:
-        return
-    in_left, in_right = min(max(value[left], low), high), min(max(value[right], low), high)
-    middle = in_left + (in_right - in_left) * 0.5
-    bounds[left, HIGHEST if direction > 0 else LOWEST] = middle
-    bounds[right, LOWEST if direction > 0 else HIGHEST] = middle
 
 
 @kernel
@@ -735,77 +222,524 @@ def grow_quantiles(
     keep(memory)
 
 
-# -- Quantile and loss at every node of a finished tree ------------------------------------------------------
-
-PAST = 2.0 - NEARLY  # beyond the wanted weight by more than rounding
-
-
-@inner
-def quantile_at(
-    rows: IntArray,
-    target: FloatArray,
-    weight: FloatArray,
-    fraction: float,
-    all_weight: float,
-    per_weight: float,
-) -> float:
-    """Return the target up to which the fraction of the weight lies; half-way to the next at an exact end."""
-    wanted, large, small = fraction * all_weight, int64(0), int64(0)
-    for j in range(len(rows)):
-        scaled = weight[rows[j]] * per_weight
-        large, small = large + integer_part(scaled), small + small_part(scaled)
-        cumulative = join_parts(large, small, per_weight)
-        if cumulative >= wanted * NEARLY:
-            own = float(target[rows[j]])
-            if cumulative > wanted * PAST or j == len(rows) - 1:
-                return own
-            return own / 2 + float(target[rows[j + 1]]) / 2
-    return float(target[rows[len(rows) - 1]])
-
-
-@inner
-def describe_values(
-    rows: IntArray, target: FloatArray, weight: FloatArray, pinball: Pinball
-) -> tuple[float, float, float]:
-    """Return weight, quantile and mean loss of rows in the order of their targets."""
-    n, heaviest = len(rows), 0.0
-    for j in range(n):
-        heaviest = max(heaviest, weight[rows[j]])
-    per_weight, large, small = units_in_one(heaviest, n), int64(0), int64(0)
-    for j in range(n):
-        scaled = weight[rows[j]] * per_weight
-        large, small = large + integer_part(scaled), small + small_part(scaled)
-    all_weight = join_parts(large, small, per_weight)
-    value = quantile_at(rows, target, weight, pinball.fraction, all_weight, per_weight)
-    most = (
-        heaviest
-        / all_weight
-        * max(pinball.above * (target[rows[n - 1]] - value), pinball.below * (value - target[rows[0]]))
+@allocating
+def new_scratch(coded: Coded, constraints: Constraints, n_rows: int) -> QuantileScratch:
+    """Allocate the memory of the search."""
+    n_features, widest, most_values = coded.ranks.shape[0], 256, 256
+    for feature in range(n_features):
+        most_values = max(most_values, coded.n_ranks[feature])
+        if coded.is_wide[feature]:
+            widest = max(widest, coded.n_ranks[feature] + 1)
+    return QuantileScratch(
+        Targets(
+            np.empty(n_rows, np.int64),
+            np.empty(n_rows, np.int64),
+            np.empty(n_rows, np.int64),
+            np.empty(n_rows, np.int64),
+            np.empty(n_rows, np.int64),
+            np.empty(n_rows, np.int64),
+            np.empty(n_rows, np.int64),
+        ),
+        np.empty(n_rows, np.int64),
+        np.empty(128, np.int64),
+        np.empty(max(most_values, widest) + 2, np.int64),
+        np.empty((4, n_rows + 1)),
+        np.empty((4, n_rows + 1), np.int64),
+        np.empty(widest, np.int64),
+        np.empty(widest, np.int64),
+        np.empty(widest, np.int64),
+        np.empty(widest, np.int64),
+        np.empty(widest),
+        np.empty(widest, np.int8),
+        np.empty(n_features, np.int64),
+        AllowedFeatures(
+            constraints.direction,
+            np.zeros(n_features, np.uint8),
+            np.zeros(n_features, np.uint8),
+            np.ones(n_features),
+            np.full(1, constraints.is_set, np.uint8),
+        ),
     )
-    per_one, large, small = units_in_one(most, n), int64(0), int64(0)
-    for j in range(n):
-        apart = target[rows[j]] - value
-        cost = pinball.above * apart if apart > 0.0 else -pinball.below * apart
-        scaled = weight[rows[j]] / all_weight * cost * per_one
-        large, small = large + integer_part(scaled), small + small_part(scaled)
-    return all_weight, value, max(join_parts(large, small, per_one), 0.0)
 
 
 @inner
-def merge(rows: IntArray, target: FloatArray, middle: int, buffer: IntArray) -> None:
-    """Merge rows[:middle] and rows[middle:], each in the order of its targets."""
-    for i in range(middle):
-        buffer[i] = rows[i]
-    i, j = 0, middle
-    for k in range(len(rows)):
-        if i == middle:
-            return
-        if j == len(rows) or target[buffer[i]] <= target[rows[j]]:
-            rows[k] = buffer[i]
-            i += 1
+def describe(
+    plan: Plan, pinball: Pinball, sample: Sample, rows: IntArray, total: LongArray, targets: Targets
+) -> tuple[Node, float]:
+    """Return the node of these rows, and its quantile; they are in the order of their targets."""
+    n_rows = int64(0)
+    for i in range(len(rows)):
+        row = rows[i]
+        targets.weight[i], targets.target[i] = sample.weight[row], sample.total[row]
+        targets.repeats[i] = sample.repeats[row] if plan.counts_apart else sample.weight[row]
+        n_rows += targets.repeats[i]
+    side = make_side(pinball, targets, int64(len(rows)), True)
+    for k in range(plan.n_stats):
+        total[k] = 0
+    total[0] = side.units
+    if plan.counts_apart:
+        total[plan.n_stats - 1] = n_rows
+    node = Node(
+        n_rows,
+        float(side.units),
+        loss_of(pinball, targets, side),
+        0.0,
+        1.0,
+        1.0,
+        side.units,
+        int64(0),
+        0.0,
+        NO_DIRECTION,
+        -math.inf,
+        math.inf,
+        0.0,
+        1.0,
+        NO_DIRECTION,
+    )
+    return node, float(targets.target[side.at])
+
+
+@inner
+def bound_children(value: FloatArray, left: int, right: int, direction: int, bounds: FloatArray) -> None:
+    """Pass the bounds of a node on to its children; the middle of their quantiles separates them."""
+    parent = int64(bounds[left, PARENT])
+    low, high = bounds[parent, LOWEST], bounds[parent, HIGHEST]
+    bounds[left, LOWEST], bounds[left, HIGHEST] = low, high
+    bounds[right, LOWEST], bounds[right, HIGHEST] = low, high
+    if direction == 0:
+        return
+    in_left, in_right = min(max(value[left], low), high), min(max(value[right], low), high)
+    middle = in_left + (in_right - in_left) * 0.5
+    bounds[left, HIGHEST if direction > 0 else LOWEST] = middle
+    bounds[right, LOWEST if direction > 0 else HIGHEST] = middle
+
+
+# -- The loss of a side --------------------------------------------------------------------------------------
+
+
+@inner
+def make_side(pinball: Pinball, targets: Targets, n: int, with_missing: bool) -> Side:
+    """Return the side of all n rows, or of those with a value of the feature, at least one; list its rows."""
+    first, last, units, total = NO_ROW, NO_ROW, int64(0), int64(0)
+    for i in range(n):
+        if with_missing or targets.place[i] >= 0:
+            targets.before[i], targets.after[i] = last, n
+            if last == NO_ROW:
+                first = int64(i)
+            else:
+                targets.after[last] = i
+            last = int64(i)
+            units += targets.weight[i]
+            total += targets.weight[i] * targets.target[i]
+    return move_to_quantile(pinball, targets, units, total, first, int64(0), int64(0))
+
+
+@inner
+def move_to_quantile(
+    pinball: Pinball, targets: Targets, units: int, total: int, at: int, units_below: int, total_below: int
+) -> Side:
+    """Return the side with its quantile at the first row up to which the fraction of weight is reached."""
+    weight, target, before, after = targets.weight, targets.target, targets.before, targets.after
+    wanted = pinball.fraction * units * NEARLY
+    while units_below + weight[at] < wanted:
+        units_below += weight[at]
+        total_below += weight[at] * target[at]
+        at = after[at]
+    while units_below >= wanted:
+        at = before[at]
+        units_below -= weight[at]
+        total_below -= weight[at] * target[at]
+    return Side(units, total, at, units_below, total_below)
+
+
+@inner
+def loss_of(pinball: Pinball, targets: Targets, side: Side) -> float:
+    """Return the loss of the side around its quantile."""
+    value = targets.target[side.at]
+    above = side.total - side.total_below - value * (side.units - side.units_below)
+    below = value * side.units_below - side.total_below
+    return pinball.above * float(above) + pinball.below * float(below)
+
+
+@inner
+def remove_row(pinball: Pinball, targets: Targets, n: int, side: Side, row: int) -> Side:
+    """Return the side without one of its rows, which is not the last."""
+    before, after = targets.before[row], targets.after[row]
+    own = targets.weight[row]
+    own_total = own * targets.target[row]
+    at, units_below, total_below = side.at, side.units_below, side.total_below
+    if row < at:
+        units_below -= own
+        total_below -= own_total
+    elif row == at and after < n:
+        at = after
+    elif row == at:
+        at = before
+        units_below -= targets.weight[at]
+        total_below -= targets.weight[at] * targets.target[at]
+    if before != NO_ROW:
+        targets.after[before] = after
+    if after < n:
+        targets.before[after] = before
+    return move_to_quantile(
+        pinball, targets, side.units - own, side.total - own_total, at, units_below, total_below
+    )
+
+
+# -- The best split over all features ------------------------------------------------------------------------
+
+
+@inner
+def search(
+    plan: Plan,
+    pinball: Pinball,
+    node: Node,
+    coded: Coded,
+    rows: IntArray,
+    scratch: QuantileScratch,
+    n_drawn: int,
+    seed: int,
+    stop: ByteArray,
+) -> Split:
+    """Return the best split over all features or, if n_drawn > 0, over as many drawn ones that vary.
+
+    The rows are in the order of their targets, which `scratch.targets` holds.
+    """
+    best, allowed, n = no_split(), scratch.allowed, len(rows)
+    is_limited_here, n_varied, n_ready, n_least = allowed.is_set[0] > 0, int64(0), int64(0), n_drawn
+    for i in range(coded.ranks.shape[0]):
+        if stop[0] or (n_drawn > 0 and n_varied >= n_drawn and best.improvement != NEVER):
+            break
+        feature = int64(i)
+        if n_drawn > 0:
+            while i >= n_ready:
+                n_ready = queue_columns(coded.name_keys, seed, n_least, i, scratch.queue, scratch.waiting)
+                n_least *= 2
+            feature = take_column(scratch.queue, int64(i), n_ready)
+        if is_limited_here and allowed.is_excluded[feature] > 0:
+            continue
+        n_known, varies = place_rows(coded, rows, feature, scratch.targets)
+        if not varies:
+            continue
+        n_varied += 1
+        if is_limited_here:
+            node = with_direction(node, allowed, feature)
+        earlier = best
+        if n_drawn > 0:
+            best = keep_in_ties(best, feature)
+        if coded.is_subset[feature]:
+            best = scan_categories(plan, pinball, node, coded, scratch, n, feature, best)
         else:
-            rows[k] = rows[j]
-            j += 1
+            sort_rows(scratch, n, n_known, int64(coded.n_ranks[feature]))
+            best = scan_thresholds(plan, pinball, node, scratch, n, n_known, feature, best)
+        best = earlier if best.feature < 0 else best
+    return best
+
+
+# -- Thresholds ----------------------------------------------------------------------------------------------
+
+
+@inner
+def place_rows(coded: Coded, rows: IntArray, feature: int, targets: Targets) -> tuple[int, bool]:
+    """Write the rank of the feature in every row; return how many have one, and whether the ranks differ."""
+    n_known, varies = int64(0), False
+    first = int64(coded.ranks[feature, rows[0]])
+    for i in range(len(rows)):
+        rank = int64(coded.ranks[feature, rows[i]])
+        targets.place[i] = rank
+        n_known += rank >= 0
+        varies = varies or rank != first
+    return n_known, varies
+
+
+@inner
+def sort_rows(scratch: QuantileScratch, n: int, n_known: int, n_places: int) -> None:
+    """Write the rows in the order of their places, those without one at the end."""
+    place, order, starts = scratch.targets.place, scratch.targets.order, scratch.starts
+    if n_places <= COUNTED * n:
+        for k in range(n_places + 1):
+            starts[k] = 0
+        for i in range(n):
+            starts[place[i] + 1 if place[i] >= 0 else 0] += 1
+        starts[0] = 0
+        for k in range(1, n_places + 1):
+            starts[k] += starts[k - 1]
+        missing = n_known
+        for i in range(n):
+            if place[i] >= 0:
+                order[starts[place[i]]] = i
+                starts[place[i]] += 1
+            else:
+                order[missing] = i
+                missing += 1
+        return
+    n_keys, missing = int64(0), n_known
+    for i in range(n):
+        if place[i] >= 0:
+            scratch.keys[n_keys] = place[i] << 32 | i
+            n_keys += 1
+        else:
+            order[missing] = i
+            missing += 1
+    sort_keys(scratch.keys, int64(0), n_keys, scratch.waiting)
+    for j in range(n_keys):
+        order[j] = scratch.keys[j] & ROW_MASK
+
+
+@inner
+def scan_thresholds(
+    plan: Plan,
+    pinball: Pinball,
+    node: Node,
+    scratch: QuantileScratch,
+    n: int,
+    n_known: int,
+    feature: int,
+    best: Split,
+) -> Split:
+    """Return the best threshold of the feature that the rows are sorted by, missing values on either side."""
+    targets, losses, quantiles = scratch.targets, scratch.losses, scratch.quantiles
+    order, place = targets.order, targets.place
+    some_missing = n_known < n
+    fill_left_losses(pinball, targets, n, n_known, False, losses[LEFT_KNOWN], quantiles[LEFT_KNOWN])
+    fill_right_losses(pinball, targets, n, n_known, False, losses[RIGHT_KNOWN], quantiles[RIGHT_KNOWN])
+    units_missing = rows_missing = int64(0)
+    if some_missing:
+        fill_left_losses(pinball, targets, n, n_known, True, losses[LEFT_ALL], quantiles[LEFT_ALL])
+        fill_right_losses(pinball, targets, n, n_known, True, losses[RIGHT_ALL], quantiles[RIGHT_ALL])
+        for j in range(n_known, n):
+            units_missing += targets.weight[order[j]]
+            rows_missing += targets.repeats[order[j]]
+    right = RIGHT_ALL if some_missing else RIGHT_KNOWN
+    units = rows = int64(0)
+    for j in range(n_known - 1):
+        units += targets.weight[order[j]]
+        rows += targets.repeats[order[j]]
+        cut = place[order[j]]
+        if cut == place[order[j + 1]]:
+            continue
+        both = losses[LEFT_KNOWN, j] + losses[right, j + 1]
+        pair = (quantiles[LEFT_KNOWN, j], quantiles[right, j + 1])
+        best = consider(plan, node, both, pair, units, rows, feature, cut, SIDE_RIGHT, best)
+        if some_missing:
+            both = losses[LEFT_ALL, j] + losses[RIGHT_KNOWN, j + 1]
+            pair = (quantiles[LEFT_ALL, j], quantiles[RIGHT_KNOWN, j + 1])
+            all_units, all_rows_left = units + units_missing, rows + rows_missing
+            best = consider(plan, node, both, pair, all_units, all_rows_left, feature, cut, SIDE_LEFT, best)
+    if some_missing:
+        j = n_known - 1
+        both = losses[LEFT_KNOWN, j] + losses[RIGHT_ALL, n_known]
+        pair = (quantiles[LEFT_KNOWN, j], quantiles[RIGHT_ALL, n_known])
+        units, rows = node.units - units_missing, node.rows - rows_missing
+        alone = without_direction(node)  # a split of known from missing values has no order
+        best = consider(plan, alone, both, pair, units, rows, feature, place[order[j]], SIDE_RIGHT, best)
+    return best
+
+
+@inner
+def fill_left_losses(
+    pinball: Pinball,
+    targets: Targets,
+    n: int,
+    n_known: int,
+    with_missing: bool,
+    losses: FloatArray,
+    quantiles: LongArray,
+) -> None:
+    """Write at j the loss and the quantile of the rows up to the j-th, with or without missing ones."""
+    side = make_side(pinball, targets, n, with_missing)
+    order, place = targets.order, targets.place
+    losses[n_known - 1], quantiles[n_known - 1] = loss_of(pinball, targets, side), targets.target[side.at]
+    for j in range(n_known - 1, 0, -1):
+        side = remove_row(pinball, targets, n, side, order[j])
+        if place[order[j]] != place[order[j - 1]]:
+            losses[j - 1], quantiles[j - 1] = loss_of(pinball, targets, side), targets.target[side.at]
+
+
+@inner
+def fill_right_losses(
+    pinball: Pinball,
+    targets: Targets,
+    n: int,
+    n_known: int,
+    with_missing: bool,
+    losses: FloatArray,
+    quantiles: LongArray,
+) -> None:
+    """Write at j the loss and the quantile of the rows from the j-th on, with or without missing ones."""
+    side = make_side(pinball, targets, n, with_missing)
+    order, place = targets.order, targets.place
+    for j in range(n_known if with_missing else n_known - 1):
+        side = remove_row(pinball, targets, n, side, order[j])
+        if j == n_known - 1 or place[order[j]] != place[order[j + 1]]:
+            losses[j + 1], quantiles[j + 1] = loss_of(pinball, targets, side), targets.target[side.at]
+
+
+# -- Categories ----------------------------------------------------------------------------------------------
+
+
+@inner
+def scan_categories(
+    plan: Plan,
+    pinball: Pinball,
+    node: Node,
+    coded: Coded,
+    scratch: QuantileScratch,
+    n: int,
+    feature: int,
+    best: Split,
+) -> Split:
+    """Return the best set of categories: `cut` is its pattern, or the length of the prefix that goes left."""
+    n_present = list_present(coded, scratch, n, feature)
+    if n_present <= MOST_LISTED:
+        number_rows(scratch, n, n_present)
+        return scan_sets(plan, pinball, node, scratch, n, n_present, feature, best)
+    arrange(pinball, scratch, n, n_present)
+    number_rows(scratch, n, n_present)
+    sort_rows(scratch, n, n, n_present + 1)
+    return scan_thresholds(plan, pinball, node, scratch, n, n, feature, best)
+
+
+@inner
+def list_present(coded: Coded, scratch: QuantileScratch, n: int, feature: int) -> int:
+    """Write the categories that occur, the missing one last, and their weights; return their number.
+
+    The place of every row is then its category, also if that is missing.
+    """
+    targets, last = scratch.targets, last_code(coded, feature, NO_SHIFT)
+    for code in range(coded.n_codes[feature]):
+        scratch.units[code] = 0
+    scratch.units[last] = 0
+    for i in range(n):
+        if targets.place[i] < 0:
+            targets.place[i] = last
+        scratch.units[targets.place[i]] += targets.weight[i]
+    n_present = int64(0)
+    for i in range(coded.n_codes[feature] + 1):
+        code = i if i < coded.n_codes[feature] else last
+        if scratch.units[code] > 0:
+            scratch.present[n_present] = code
+            n_present += 1
+    return n_present
+
+
+@inner
+def number_rows(scratch: QuantileScratch, n: int, n_present: int) -> None:
+    """Write the number of its category, the first being 1, to the place of every row."""
+    for k in range(n_present):
+        scratch.number[scratch.present[k]] = k + 1
+    for i in range(n):
+        scratch.targets.place[i] = scratch.number[scratch.targets.place[i]]
+
+
+@inner
+def scan_sets(
+    plan: Plan,
+    pinball: Pinball,
+    node: Node,
+    scratch: QuantileScratch,
+    n: int,
+    n_present: int,
+    feature: int,
+    best: Split,
+) -> Split:
+    """Return the best of all sets of the categories; `cut` is its bit pattern, without the first one."""
+    targets = scratch.targets
+    for pattern in range(1, 1 << (n_present - 1)):
+        units = rows = total = all_total = int64(0)
+        for i in range(n):
+            own = targets.weight[i] * targets.target[i]
+            all_total += own
+            if pattern << 2 >> targets.place[i] & 1:
+                units += targets.weight[i]
+                rows += targets.repeats[i]
+                total += own
+        left = set_loss(pinball, targets, n, pattern, 1, units, total)
+        right = set_loss(pinball, targets, n, pattern, 0, node.units - units, all_total - total)
+        both, pair = left[0] + right[0], (left[1], right[1])
+        best = consider(plan, node, both, pair, units, rows, feature, int64(pattern), SIDE_RIGHT, best)
+    return best
+
+
+@inner
+def set_loss(
+    pinball: Pinball, targets: Targets, n: int, pattern: int, side: int, units: int, total: int
+) -> tuple[float, int]:
+    """Return the loss and the quantile of the rows of a side; 1 is that of the categories in the pattern."""
+    wanted, units_below, total_below = pinball.fraction * units * NEARLY, int64(0), int64(0)
+    for i in range(n):
+        if pattern << 2 >> targets.place[i] & 1 != side:
+            continue
+        value, weight = targets.target[i], targets.weight[i]
+        if units_below + weight >= wanted:
+            above = total - total_below - value * (units - units_below)
+            below = value * units_below - total_below
+            return pinball.above * float(above) + pinball.below * float(below), value
+        units_below += weight
+        total_below += weight * value
+    return 0.0, int64(0)
+
+
+@inner
+def arrange(pinball: Pinball, scratch: QuantileScratch, n: int, n_present: int) -> None:
+    """Sort the categories that occur by their own quantiles."""
+    targets, cumulative = scratch.targets, scratch.cumulative
+    for k in range(n_present):
+        cumulative[scratch.present[k]] = 0
+    for i in range(n):  # in the order of the targets
+        code = targets.place[i]
+        wanted = pinball.fraction * scratch.units[code] * NEARLY
+        if cumulative[code] < wanted:
+            scratch.middle[code] = float(targets.target[i])
+        cumulative[code] += targets.weight[i]
+    sort_by(scratch.present, scratch.middle, n_present)
+
+
+@inner
+def choose_set(
+    pinball: Pinball, coded: Coded, rows: IntArray, scratch: QuantileScratch, feature: int, cut: int
+) -> int:
+    """Mark in `in_set` which categories go left; return whether missing values do, or -1 without any."""
+    n = len(rows)
+    place_rows(coded, rows, feature, scratch.targets)
+    n_present = list_present(coded, scratch, n, feature)
+    first, is_listed = scratch.present[0], n_present <= MOST_LISTED
+    if not is_listed:
+        arrange(pinball, scratch, n, n_present)
+    return mark_sides(coded, feature, scratch.present, n_present, first, cut, is_listed, scratch.in_set)
+
+
+# -- Comparing splits ----------------------------------------------------------------------------------------
+
+
+@inner
+def consider(
+    plan: Plan,
+    node: Node,
+    losses: float,
+    quantiles: tuple[int, int],
+    units: int,
+    rows: int,
+    feature: int,
+    cut: int,
+    missing_left: int,
+    best: Split,
+) -> Split:
+    """Return the better of the best split so far and one with these losses and quantiles of its sides."""
+    if rows < plan.min_rows or node.rows - rows < plan.min_rows:
+        return best
+    if units < plan.min_weight or node.units - units < plan.min_weight:
+        return best
+    if node.is_constrained:
+        left, right = clip_value(node, float(quantiles[0])), clip_value(node, float(quantiles[1]))
+        if (right - left) * node.direction < 0.0 or (left == right and quantiles[0] != quantiles[1]):
+            return best
+    gain = max(node.impurity - losses, 0.0)
+    improvement = improvement_of(plan, node, gain, 0.0, 0.0)
+    return better(best, improvement, gain / node.cost, feature, cut, missing_left)
+
+
+# -- Quantile and loss at every node of a finished tree ------------------------------------------------------
 
 
 @kernel
@@ -837,3 +771,71 @@ def quantile_values(
         if start[i] < end[i]:
             own = rows[start[i] : end[i]]
             weights[i], value[i], impurity[i] = describe_values(own, target, weight, pinball)
+
+
+@inner
+def merge(rows: IntArray, target: FloatArray, middle: int, buffer: IntArray) -> None:
+    """Merge rows[:middle] and rows[middle:], each in the order of its targets."""
+    for i in range(middle):
+        buffer[i] = rows[i]
+    i, j = 0, middle
+    for k in range(len(rows)):
+        if i == middle:
+            return
+        if j == len(rows) or target[buffer[i]] <= target[rows[j]]:
+            rows[k] = buffer[i]
+            i += 1
+        else:
+            rows[k] = rows[j]
+            j += 1
+
+
+@inner
+def describe_values(
+    rows: IntArray, target: FloatArray, weight: FloatArray, pinball: Pinball
+) -> tuple[float, float, float]:
+    """Return weight, quantile and mean loss of rows in the order of their targets."""
+    n, heaviest = len(rows), 0.0
+    for j in range(n):
+        heaviest = max(heaviest, weight[rows[j]])
+    per_weight, large, small = units_in_one(heaviest, n), int64(0), int64(0)
+    for j in range(n):
+        scaled = weight[rows[j]] * per_weight
+        large, small = large + integer_part(scaled), small + small_part(scaled)
+    all_weight = join_parts(large, small, per_weight)
+    value = quantile_at(rows, target, weight, pinball.fraction, all_weight, per_weight)
+    most = (
+        heaviest
+        / all_weight
+        * max(pinball.above * (target[rows[n - 1]] - value), pinball.below * (value - target[rows[0]]))
+    )
+    per_one, large, small = units_in_one(most, n), int64(0), int64(0)
+    for j in range(n):
+        apart = target[rows[j]] - value
+        cost = pinball.above * apart if apart > 0.0 else -pinball.below * apart
+        scaled = weight[rows[j]] / all_weight * cost * per_one
+        large, small = large + integer_part(scaled), small + small_part(scaled)
+    return all_weight, value, max(join_parts(large, small, per_one), 0.0)
+
+
+@inner
+def quantile_at(
+    rows: IntArray,
+    target: FloatArray,
+    weight: FloatArray,
+    fraction: float,
+    all_weight: float,
+    per_weight: float,
+) -> float:
+    """Return the target up to which the fraction of the weight lies; half-way to the next at an exact end."""
+    wanted, large, small = fraction * all_weight, int64(0), int64(0)
+    for j in range(len(rows)):
+        scaled = weight[rows[j]] * per_weight
+        large, small = large + integer_part(scaled), small + small_part(scaled)
+        cumulative = join_parts(large, small, per_weight)
+        if cumulative >= wanted * NEARLY:
+            own = float(target[rows[j]])
+            if cumulative > wanted * PAST or j == len(rows) - 1:
+                return own
+            return own / 2 + float(target[rows[j + 1]]) / 2
+    return float(target[rows[len(rows) - 1]])

@@ -1,4 +1,4 @@
-"""Which cluster joblib's config asks for, and a config for an address."""
+"""Run tasks on a cluster of dask.distributed or Ray."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from holdfast._version import __version__, install_command
 from holdfast.errors import ClusterError
 from holdfast.parallel.interruption import TaskGroup
 
-# What joblib calls the backend, and where its kind of cluster lives.
+# The module and class for each joblib backend.
 _KINDS = {
     "DaskDistributedBackend": ("holdfast.parallel.dask_cluster", "DaskCluster"),
     "RayBackend": ("holdfast.parallel.ray_cluster", "RayCluster"),
@@ -52,24 +52,33 @@ def connect_cluster(backend: Any) -> Cluster | None:
 
 @contextmanager
 def use_cluster(address: str) -> Iterator[None]:
-    """Run everything with `n_jobs` on a cluster; one core of this process drives it.
+    """Run everything that has `n_jobs` on a cluster; one core of this process drives it.
 
-    The address is that of a scheduler of dask.distributed, such as "tcp://10.0.0.5:8786"; or "ray", for the
-    cluster that RAY_ADDRESS names or that runs on this machine; or "ray://10.0.0.5:10001". Results have the
-    same bits as here. `n_jobs=1` stays in this process.
+    Results have the same bits as without a cluster. `n_jobs=1` stays in this process.
+
+    Parameters
+    ----------
+    address : str
+        That of a scheduler of dask.distributed, such as "tcp://10.0.0.5:8786"; or "ray" for the cluster that
+        RAY_ADDRESS names or that runs on this machine; or "ray://10.0.0.5:10001".
+
+    Examples
+    --------
+    >>> with use_cluster("tcp://10.0.0.5:8786"):  # doctest: +SKIP
+    ...     model = StableTreeClassifier().fit(X, y)
     """
-    with _ray(address) if address.split(":")[0] == RAY else _dask(address):
+    with _connect_ray(address) if address.split(":")[0] == RAY else _connect_dask(address):
         yield
 
 
 @contextmanager
-def _dask(address: str) -> Iterator[None]:
+def _connect_dask(address: str) -> Iterator[None]:
     from joblib import parallel_config
 
     try:
         from distributed import Client
     except ImportError as error:
-        raise ClusterError(_not_installed(address, "dask")) from error
+        raise ClusterError(_explain_missing_package(address, "dask")) from error
     try:
         client = Client(address, timeout=PATIENCE)
     except (OSError, ValueError) as error:
@@ -82,14 +91,14 @@ def _dask(address: str) -> Iterator[None]:
 
 
 @contextmanager
-def _ray(address: str) -> Iterator[None]:
+def _connect_ray(address: str) -> Iterator[None]:
     from joblib import parallel_config
 
     try:
         import ray
         from ray.util.joblib import register_ray
     except ImportError as error:
-        raise ClusterError(_not_installed(address, "ray")) from error
+        raise ClusterError(_explain_missing_package(address, "ray")) from error
     was_there = ray.is_initialized()
     if not was_there:
         try:
@@ -108,11 +117,11 @@ def _ray(address: str) -> Iterator[None]:
             ray.shutdown()
 
 
-def _not_installed(address: str, extra: str) -> str:
+def _explain_missing_package(address: str, extra: str) -> str:
     return f"The cluster {address!r} needs packages that are not there: {install_command(extra)}."
 
 
-# -- What a cluster has to offer, whatever its kind, and what of ours lies on it -----------------------------
+# -- The interface of a cluster, and the values sent to it ---------------------------------------------------
 
 
 class LostError(Exception):
@@ -149,59 +158,57 @@ class Cluster(Protocol):
         ...
 
 
-class Part(NamedTuple):
-    """A value on the cluster, after the values that it contains."""
+class SentPart(NamedTuple):
+    """A value on the cluster."""
 
     key: str
     handle: Any
     n_bytes: int
-    holds: tuple[Part, ...]
-    state: frozenset[str]  # what had been worked out of the value when it was sent
+    contained: tuple[SentPart, ...]  # shared values within it
+    state: frozenset[str]  # names of its attributes when it was sent
 
-    def flat(self) -> dict[str, Any]:
-        """Handles of all parts by key, in order of dependence."""
-        return {key: handle for part in self.holds for key, handle in part.flat().items()} | {
-            self.key: self.handle
-        }
+    def list_handles(self) -> dict[str, Any]:
+        """List the handles of all parts by key, contained ones first."""
+        handles: dict[str, Any] = {}
+        for part in self.contained:
+            handles |= part.list_handles()
+        return handles | {self.key: self.handle}
 
 
 @dataclass(eq=False)
 class SentValues:
     """Values on a cluster, for as long as they live in this process."""
 
-    parts: WeakKeyDictionary[Any, dict[str, Part]] = field(default_factory=WeakKeyDictionary)
+    parts: WeakKeyDictionary[Any, dict[str, SentPart]] = field(default_factory=WeakKeyDictionary)
     n_bytes: int = 0  # in all so far
     times_lost: int = 0
 
-    def part(self, value: Any, put: Callable[[ByteArray], Any]) -> Part:
+    def part(self, value: Any, put: Callable[[ByteArray], Any]) -> SentPart:
         """Return the part of a value; send it unless it was sent unchanged before.
 
-        Methods are known by the value that they are bound to: each look at one is a new object.
+        Methods are identified by the object they are bound to, since every access makes a new method.
         """
         owner, name = getattr(value, "__self__", value), getattr(value, "__name__", "")
         state = frozenset(getattr(owner, "__dict__", ()))
-        known = self._known(owner)
+        try:
+            known = self.parts.setdefault(owner, {})
+        except TypeError:  # without weak references or a hash, it is sent every time
+            known = {}
         if name not in known or known[name].state != state:
-            known[name] = self._sent(value, put, state)
+            known[name] = self._send(value, put, state)
         return known[name]
 
-    def _known(self, owner: Any) -> dict[str, Part]:
-        try:
-            return self.parts.setdefault(owner, {})
-        except TypeError:  # no weak references to it, or no hash: it is sent every time
-            return {}
-
-    def _sent(self, value: Any, put: Callable[[ByteArray], Any], state: frozenset[str]) -> Part:
-        holds: dict[str, Part] = {}
+    def _send(self, value: Any, put: Callable[[ByteArray], Any], state: frozenset[str]) -> SentPart:
+        contained: dict[str, SentPart] = {}
 
         def key_of(shared: Shared) -> str:
             part = self.part(shared, put)
-            holds[part.key] = part
+            contained[part.key] = part
             return part.key
 
         blob = pack(value, key_of)
         self.n_bytes += blob.nbytes
-        return Part(uuid4().hex, put(blob), blob.nbytes, tuple(holds.values()), state)
+        return SentPart(uuid4().hex, put(blob), blob.nbytes, tuple(contained.values()), state)
 
     def forget(self) -> None:
         """Forget all parts, so that they are sent again."""
@@ -211,7 +218,7 @@ class SentValues:
 
 # -- Values as plain bytes and back --------------------------------------------------------------------------
 
-ALIGNMENT = 64  # bytes: compiled loops want arrays to begin where the processor likes them to
+ALIGNMENT = 64  # bytes, for fast access by compiled loops
 
 _local = threading.local()
 
@@ -219,8 +226,8 @@ _local = threading.local()
 def pack(value: Any, key_of: Callable[[Shared], str]) -> ByteArray:
     """Pickle a value to one array of bytes, with keys in place of shared values.
 
-    First come the number of pieces and their sizes, then the pieces: a pickle, and the arrays that it speaks
-    of. Functions and classes of a notebook are sent with their source.
+    It starts with the number of pieces and their sizes, followed by the pieces: a pickle and its arrays.
+    Functions and classes of a notebook are sent by value.
     """
     stream, buffers = io.BytesIO(), list[pickle.PickleBuffer]()
     try:
@@ -229,12 +236,12 @@ def pack(value: Any, key_of: Callable[[Shared], str]) -> ByteArray:
         pickler.dump(value)
     except ClusterError:
         raise
-    except Exception as error:  # whatever a class of the user's raises
+    except Exception as error:  # raised by a user-defined class
         raise ClusterError(
-            f"The work cannot be sent to a cluster: {type(error).__name__}: {error}. All that models and "
-            "metrics hold must be such that pickle can write it."
+            f"The work cannot be sent to a cluster: {type(error).__name__}: {error}. Models and metrics must "
+            "be picklable."
         ) from error
-    return _joined([stream.getbuffer(), *(buffer.raw() for buffer in buffers)])
+    return _join_pieces([stream.getbuffer(), *(buffer.raw() for buffer in buffers)])
 
 
 @cache
@@ -257,9 +264,12 @@ def _pickler() -> Any:
 
 def unpack(blob: ByteArray, parts: Mapping[str, Any]) -> Any:
     """Restore a value from bytes with the shared values of these keys; arrays are views."""
-    pickled, *buffers = _pieces(blob)
-    with _parts_at_hand(parts):
+    pickled, *buffers = _split_pieces(blob)
+    _local.parts = parts
+    try:
         return pickle.loads(pickled, buffers=buffers)
+    finally:
+        del _local.parts
 
 
 def get_shared_value(key: str) -> Any:
@@ -267,18 +277,9 @@ def get_shared_value(key: str) -> Any:
     return _local.parts[key]
 
 
-@contextmanager
-def _parts_at_hand(parts: Mapping[str, Any]) -> Iterator[None]:
-    _local.parts = parts
-    try:
-        yield
-    finally:
-        del _local.parts
-
-
-def _joined(pieces: list[memoryview]) -> ByteArray:
+def _join_pieces(pieces: list[memoryview]) -> ByteArray:
     head = np.array([len(pieces), *(piece.nbytes for piece in pieces)], np.int64)
-    starts = _starts(head)
+    starts = _find_starts(head)
     blob = np.zeros(starts[-1], np.uint8)
     blob[: head.nbytes] = head.view(np.uint8)
     for start, piece in zip(starts, pieces, strict=False):
@@ -286,25 +287,26 @@ def _joined(pieces: list[memoryview]) -> ByteArray:
     return blob
 
 
-def _pieces(blob: ByteArray) -> list[memoryview]:
+def _split_pieces(blob: ByteArray) -> list[memoryview]:
     whole = np.ascontiguousarray(blob).view(np.uint8)
     n_pieces = int(whole[:8].view(np.int64)[0])
     head = whole[: 8 * (n_pieces + 1)].view(np.int64)
     readable = memoryview(whole.data).toreadonly()
     return [
-        readable[start : start + size] for start, size in zip(_starts(head), head[1:].tolist(), strict=False)
+        readable[start : start + size]
+        for start, size in zip(_find_starts(head), head[1:].tolist(), strict=False)
     ]
 
 
-def _starts(head: Any) -> list[int]:
-    """Return where each piece begins, and where all end."""
+def _find_starts(head: Any) -> list[int]:
+    """Return the start of each piece, and the end of the last."""
     starts = [-(-head.nbytes // ALIGNMENT) * ALIGNMENT]
     for size in head[1:].tolist():
         starts.append(starts[-1] + -(-size // ALIGNMENT) * ALIGNMENT)
     return starts
 
 
-# -- What has to be the same everywhere for results to be the same to the last bit ---------------------------
+# -- Versions, which must be equal for equal results ---------------------------------------------------------
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 
@@ -336,7 +338,7 @@ def compare_versions(theirs: dict[str, str], ours: dict[str, str]) -> str:
     )
 
 
-# -- What a worker does --------------------------------------------------------------------------------------
+# -- On a worker ---------------------------------------------------------------------------------------------
 
 
 class TileReply(NamedTuple):
@@ -351,7 +353,7 @@ def make_order(run: str, keys: Sequence[str], items: Sequence[Any]) -> bytes:
     """Make the order for a worker; the last key is the task."""
     import cloudpickle
 
-    # Plain values outside, so that a worker with another version of holdfast can read as far as that.
+    # Plain values come first, readable by a worker with another version of holdfast.
     order: bytes = pickle.dumps((list_versions(), run, tuple(keys), cloudpickle.dumps(items)))
     return order
 
@@ -359,89 +361,83 @@ def make_order(run: str, keys: Sequence[str], items: Sequence[Any]) -> bytes:
 def run_tile(order: bytes, *blobs: ByteArray) -> bytes:
     """Run the task on all items of an order; return the pickled results, or the error.
 
-    It runs in the thread that calls it, and so does all that the task would share among several jobs: the
-    cluster has a task for every core.
+    Nested parallel work runs sequentially, since the cluster has a task for every core.
     """
     import cloudpickle
 
     wanted, run, keys, pickled = pickle.loads(order)
-    if found := compare_versions(wanted, list_versions()):
-        return pickle.dumps(TileReply([], 0.0, ClusterError(_other_versions(found))))
-    task, items = _loaded(keys, blobs), pickle.loads(pickled)
-    reply = _replied(run, task, items)
+    if differences := compare_versions(wanted, list_versions()):
+        error = ClusterError(
+            f"A worker (process {os.getpid()} on {socket.gethostname()}) has {differences}, so that results "
+            "would differ. Install the same versions on all workers and here."
+        )
+        return pickle.dumps(TileReply([], 0.0, error))
+    reply = _run_items(run, _load(keys, blobs), pickle.loads(pickled))
     try:
         sent: bytes = cloudpickle.dumps(reply)
         return sent
-    except Exception as error:  # of a class of the user's
+    except Exception as error:  # raised by a user-defined class
         what = f"{type(error).__name__}: {error}"
         return pickle.dumps(
-            TileReply([], 0.0, ClusterError(f"A worker cannot send what a task gave: {what}"))
+            TileReply([], 0.0, ClusterError(f"A worker cannot send the result of a task: {what}"))
         )
 
 
-def _other_versions(found: str) -> str:
-    where = f"process {os.getpid()} on {socket.gethostname()}"
-    return (
-        f"A worker ({where}) has {found}: results would not be the same everywhere. Install the same "
-        "versions on all workers and here."
-    )
-
-
-def _replied(run: str, task: Any, items: Sequence[Any]) -> TileReply:
+def _run_items(run: str, task: Any, items: Sequence[Any]) -> TileReply:
     from joblib import parallel_config
 
     results: list[Any] = []
     start = time.perf_counter()
-    with _stoppable(run) as group, parallel_config(backend="sequential"):
+    with _register_run(run) as group, parallel_config(backend="sequential"):
         try:
             for item in items:
                 if run in _stopped:
                     break
                 results.append(group.call(task, item))
         except Exception as error:
-            return TileReply([], time.perf_counter() - start, _with_story(error))
+            return TileReply([], time.perf_counter() - start, _add_traceback(error))
     return TileReply(results, time.perf_counter() - start)
 
 
-def _with_story(error: Exception) -> Exception:
+def _add_traceback(error: Exception) -> Exception:
     """Attach the traceback, which is not pickled; a ClusterError if the error cannot be pickled."""
     import cloudpickle
 
-    story = "".join(traceback.format_exception(error)).rstrip()
+    text = "".join(traceback.format_exception(error)).rstrip()
     try:
         pickle.loads(cloudpickle.dumps(error))
     except Exception:
         error = ClusterError(f"A task failed on a worker: {type(error).__name__}: {error}")
-    error.add_note(f"On a worker of the cluster:\n\n{story}")
+    error.add_note(f"On a worker of the cluster:\n\n{text}")
     return error.with_traceback(None)
 
 
-# -- values that are kept between tiles ----------------------------------------------------------------------
+# -- values cached between tiles -----------------------------------------------------------------------------
 
 _lock = threading.Lock()
-_at_hand: dict[str, Any] = {}
+_cached: dict[str, Any] = {}
 
 
-def _loaded(keys: Sequence[str], blobs: Sequence[ByteArray]) -> Any:
-    """Load the value of the last key; values of this tile are cached for the next."""
+def _load(keys: Sequence[str], blobs: Sequence[ByteArray]) -> Any:
+    """Load the value of the last key; the values are cached for the next tile."""
     with _lock:
-        known = {key: _at_hand[key] for key in keys if key in _at_hand}
+        known = {key: _cached[key] for key in keys if key in _cached}
         for key, blob in zip(keys, blobs, strict=True):
             if key not in known:
                 known[key] = unpack(blob, known)
-        _at_hand.clear()
-        _at_hand.update(known)
+        _cached.clear()
+        _cached.update(known)
         return known[keys[-1]]
 
 
-# -- being stopped -------------------------------------------------------------------------------------------
+# -- stopping ------------------------------------------------------------------------------------------------
 
 _running: dict[str, set[TaskGroup]] = {}
-_stopped: deque[str] = deque(maxlen=100)  # runs that nobody waits for any more
+_stopped: deque[str] = deque(maxlen=100)  # cancelled runs
 
 
 @contextmanager
-def _stoppable(run: str) -> Iterator[TaskGroup]:
+def _register_run(run: str) -> Iterator[TaskGroup]:
     group = TaskGroup()
     with _lock:
         _running.setdefault(run, set()).add(group)
@@ -463,19 +459,14 @@ def stop_run(run: str) -> None:
     with _lock:
         groups = list(_running.get(run, ()))
     for group in groups:
-        threading.Thread(target=group.stop, daemon=True).start()  # it waits a moment, and the worker must not
+        threading.Thread(target=group.stop, daemon=True).start()  # it waits, and the worker must not
 
 
-def running_tiles() -> int:
-    """Count the tiles that this process is running."""
-    return sum(map(len, _running.values()))
+# -- In the calling process ----------------------------------------------------------------------------------
 
-
-# -- The process that calls ----------------------------------------------------------------------------------
-
-TILE_SECONDS = 0.05  # the least that a tile should take: sending one costs some milliseconds
-SECONDS_A_SLOT = 0.002  # of work in a tile for every slot, so that this process keeps up with all of them
-AHEAD = 2  # tiles per slot that are on their way, so that no worker waits for the next
+TILE_SECONDS = 0.05  # minimum duration of a tile: sending one takes some milliseconds
+SECONDS_A_SLOT = 0.002  # minimum duration per slot, so that this process keeps up with all of them
+AHEAD = 2  # tiles sent ahead per slot, so that no worker waits
 MOST_LOSSES = 3  # in a row, before the cluster counts as lost
 
 _T = TypeVar("_T")
@@ -487,8 +478,8 @@ def run_tiles(
 ) -> Generator[tuple[int, _R], None, None]:
     """Iterate over places and results as they arrive.
 
-    The task, and what it shares with others, is sent once. Its items go out in tiles whose length follows
-    from how long the last ones took. A tile that gets lost with a worker is sent again.
+    The task and shared values are sent once. Items are sent in tiles, whose length depends on the time the
+    last ones took. A tile that is lost with a worker is sent again.
     """
     run, n_slots = uuid4().hex, n_jobs if n_jobs is not None and n_jobs > 0 else cluster.n_slots()
     waiting, under_way, size, losses = deque(range(len(items))), dict[Hashable, tuple[list[int], int]](), 1, 0
@@ -496,32 +487,36 @@ def run_tiles(
         while waiting or under_way:
             while waiting and len(under_way) < AHEAD * n_slots:
                 places = [waiting.popleft() for _ in range(min(size, len(waiting)))]
-                future = _submitted(cluster, run, task, [items[place] for place in places])
+                future = _submit(cluster, run, task, [items[place] for place in places])
                 under_way[future] = places, cluster.sent.times_lost
             future = cluster.next_done()
             places, times_lost = under_way.pop(future)
             try:
-                reply = _reply(cluster, future)
+                reply = _get_reply(cluster, future)
             except LostError as error:
                 waiting.extendleft(reversed(places))
-                if times_lost == cluster.sent.times_lost:  # or else all has been sent again already
+                if times_lost == cluster.sent.times_lost:  # else all has been sent again already
                     losses += 1
-                    _check_losses(losses, error)
+                    if losses > MOST_LOSSES:
+                        raise ClusterError(
+                            f"The cluster lost its input {losses} times in a row: its workers die at once "
+                            f"({error})."
+                        ) from error
                     cluster.sent.forget()
                 continue
-            losses, size = 0, _tile_size(reply.seconds / len(places), len(waiting), n_slots)
+            losses, size = 0, _choose_tile_size(reply.seconds / len(places), len(waiting), n_slots)
             yield from zip(places, reply.results, strict=True)
     finally:
         if under_way:
             cluster.stop(run, list(under_way))
 
 
-def _submitted(cluster: Cluster, run: str, task: Any, items: Sequence[Any]) -> Hashable:
-    parts = cluster.sent.part(task, cluster.put).flat()
+def _submit(cluster: Cluster, run: str, task: Any, items: Sequence[Any]) -> Hashable:
+    parts = cluster.sent.part(task, cluster.put).list_handles()
     return cluster.submit(make_order(run, list(parts), items), list(parts.values()))
 
 
-def _reply(cluster: Cluster, future: Any) -> TileReply:
+def _get_reply(cluster: Cluster, future: Any) -> TileReply:
     """Return the reply of a tile; raise the error of its task."""
     reply: TileReply = pickle.loads(cluster.reply(future))
     if reply.error is not None:
@@ -529,19 +524,12 @@ def _reply(cluster: Cluster, future: Any) -> TileReply:
     return reply
 
 
-def _check_losses(losses: int, error: LostError) -> None:
-    if losses > MOST_LOSSES:
-        raise ClusterError(
-            f"The cluster lost what it was sent {losses} times in a row: its workers die at once ({error})."
-        ) from error
-
-
-def _tile_size(seconds: float, n_waiting: int, n_slots: int) -> int:
+def _choose_tile_size(seconds: float, n_waiting: int, n_slots: int) -> int:
     """Choose the number of items of the next tile: worth its cost, but no worker runs idle.
 
-    >>> _tile_size(0.01, 1000, 2), _tile_size(0.01, 1000, 100), _tile_size(3.0, 1000, 2)
+    >>> _choose_tile_size(0.01, 1000, 2), _choose_tile_size(0.01, 1000, 100), _choose_tile_size(3.0, 1000, 2)
     (5, 5, 1)
-    >>> _tile_size(0.01, 100_000, 100)
+    >>> _choose_tile_size(0.01, 100_000, 100)
     20
     """
     seconds = max(seconds, 1e-6)
@@ -549,10 +537,10 @@ def _tile_size(seconds: float, n_waiting: int, n_slots: int) -> int:
     return max(least, min(wanted, n_waiting // (AHEAD * n_slots)))
 
 
-# -- What many tasks need in one run after another -----------------------------------------------------------
+# -- Shared values -------------------------------------------------------------------------------------------
 
 
 class Shared:
-    """An immutable value that many tasks need; a cluster receives it once."""
+    """Base of immutable values that many tasks need; a cluster receives each once."""
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""dask.distributed: `with joblib.parallel_config(backend="dask")`, once a Client is open."""
+"""Clusters of dask.distributed: `with joblib.parallel_config(backend="dask")` while a Client is open."""
 
 import threading
 from collections.abc import Hashable
@@ -16,7 +16,7 @@ _sent: WeakKeyDictionary[Any, SentValues] = WeakKeyDictionary()  # by client
 
 
 def is_within() -> bool:
-    """Return True within a task of a worker, which must neither scatter nor wait for others."""
+    """Return True within a task of a worker, which must not use the cluster itself."""
     from distributed import get_worker
 
     try:
@@ -29,8 +29,8 @@ def is_within() -> bool:
 class DaskCluster:
     """A run on the workers of a client.
 
-    It talks to the client itself. The way through joblib's backend scatters arguments by guesses of its own,
-    sends what tasks share with each of them, and cannot tell a worker to stop.
+    It uses the client directly: joblib's backend sends shared values with every task, and cannot stop a
+    running one.
     """
 
     def __init__(self, backend: Any) -> None:
@@ -58,7 +58,7 @@ class DaskCluster:
 
     def put(self, blob: ByteArray) -> Any:
         """Copy to every present worker; later workers copy from these."""
-        self._wait_for_workers()  # the last one may have died a moment ago
+        self._wait_for_workers()  # the last one may have died
         try:
             return self._client.scatter(blob, broadcast=True, hash=False, direct=False, timeout=WAIT)
         except TimeoutError as error:
@@ -95,7 +95,7 @@ class DaskCluster:
     def stop(self, run: str, futures: list[Any]) -> None:
         """Cancel waiting tasks, and tell workers to stop running ones."""
         self._client.cancel(futures)
-        # In a thread: a worker that does not answer must not hold up whoever pressed Ctrl-C.
+        # In a thread: a worker that does not answer must not delay Ctrl-C.
         thread = threading.Thread(target=self._client.run, args=(stop_run, run), daemon=True)
         thread.start()
         thread.join(GRACE)

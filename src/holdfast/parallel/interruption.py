@@ -1,8 +1,8 @@
-"""Ctrl-C while compiled code runs: the work stops, and KeyboardInterrupt comes at once.
+"""Ctrl-C while compiled code runs: the work stops, and KeyboardInterrupt is raised at once.
 
-Python handles a signal in its main thread only, between two of its own instructions. A kernel that runs in
-the main thread holds it up, so long kernels run in another thread while the main one waits. Every long kernel
-looks at a flag and ends when it is raised; the flags of one group of tasks are raised together.
+Python handles signals in the main thread only, between two of its own instructions. A kernel in the main
+thread would delay them, so long kernels run in another thread while the main thread waits. Every long kernel
+checks a flag and ends when it is raised; the flags of one group of tasks are raised together.
 """
 
 import threading
@@ -24,14 +24,14 @@ class StoppedError(Exception):
 
 
 class TaskGroup:
-    """Tasks that stop together, whatever threads they run in."""
+    """Tasks in any threads that are stopped together."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._flags: dict[int, ByteArray] = {}
         self._n_tasks = 0
         self._is_stopped = False
-        self._elsewhere: list[Callable[[], None]] = []  # what stops tasks that no flag here reaches
+        self._callbacks: list[Callable[[], None]] = []  # stop tasks that check no flag
 
     def __reduce__(self) -> tuple[type["TaskGroup"], tuple[()]]:
         return TaskGroup, ()  # another process has its own threads to stop
@@ -50,13 +50,13 @@ class TaskGroup:
                 self._n_tasks -= 1
                 self._changed.notify_all()
 
-    def stop_by(self, call: Callable[[], None]) -> None:
-        """Register a function to call on stop, for tasks beyond the reach of flags."""
-        self._elsewhere.append(call)
+    def call_on_stop(self, call: Callable[[], None]) -> None:
+        """Register a function to call on stop, for tasks that check no flag."""
+        self._callbacks.append(call)
 
     def stop(self) -> None:
-        """Raise all flags, and wait a moment for the tasks to end."""
-        for call in self._elsewhere:
+        """Raise all flags, and wait briefly for the tasks to end."""
+        for call in self._callbacks:
             call()
         with self._changed:
             self._is_stopped = True
@@ -115,7 +115,7 @@ def call_in_thread(function: Callable[..., Any], args: tuple[Any, ...], stop: By
     """Call the function in another thread and return its result.
 
     If the wait is interrupted, the flag is raised and the function has a moment to end; without a flag it
-    goes on by itself.
+    continues.
     """
     results: list[Any] = []
     errors: list[BaseException] = []

@@ -1,4 +1,4 @@
-"""How far a long computation is: a bar on the terminal, elsewhere a plain line every ten seconds."""
+"""Progress of long computations: a bar on a terminal, elsewhere a line every ten seconds."""
 
 import sys
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 INTERVAL = 10.0  # seconds between two lines, and before the first
-PAUSE = 60.0  # seconds without a result after which the next computation is another one
+PAUSE = 60.0  # seconds without a result, after which a new computation begins
 
 _R = TypeVar("_R")
 
@@ -14,9 +14,9 @@ _R = TypeVar("_R")
 def show_progress(results: Iterable[_R], text: str, total: int) -> Iterable[_R]:
     """Pass results through and show a progress bar.
 
-    Where the output is not a terminal, lines on the error output do, if the work takes long.
+    If the output is not a terminal, long work prints lines to the error output.
     """
-    from rich import get_console  # slow to import, and few computations show how far they are
+    from rich import get_console  # slow to import
     from rich.progress import track
 
     console = get_console()
@@ -30,7 +30,7 @@ class ProgressLines:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
-        # A command begins with the process; its first list may come after a long computation without one.
+        # The clock starts with the process, since long work may precede the first list of tasks.
         self.start = self.last_line = self.last_result = clock()
 
     def follow(self, results: Iterable[_R], text: str, total: int) -> Iterator[_R]:

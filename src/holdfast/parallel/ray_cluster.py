@@ -1,4 +1,4 @@
-"""Ray: `with joblib.parallel_config(backend="ray")`, after `ray.util.joblib.register_ray()`."""
+"""Clusters of Ray: `with joblib.parallel_config(backend="ray")`, after `ray.util.joblib.register_ray()`."""
 
 from collections.abc import Hashable
 from functools import cache
@@ -10,13 +10,13 @@ from holdfast.parallel.clusters import SentValues, run_tile
 from holdfast.parallel.interruption import GRACE
 
 ATTEMPTS = 5  # to interrupt a task
-RETRIES = 3  # times that a task is given to another worker
+RETRIES = 3  # of a task on other workers
 
 _sent: dict[str, SentValues] = {}  # of the one cluster that this process is connected to
 
 
 def is_within() -> bool:
-    """Return True within a task of a worker, where the cores are taken already."""
+    """Return True within a task of a worker, whose cores are in use already."""
     import ray
 
     return bool(ray.is_initialized() and ray.get_runtime_context().worker.mode == ray.WORKER_MODE)
@@ -32,7 +32,7 @@ class RayCluster:
             ray.init()
         self._ray = ray
         self._under_way: set[Any] = set()
-        self.sent = _sent_to(ray.get_runtime_context().get_job_id())
+        self.sent = _get_sent_values(ray.get_runtime_context().get_job_id())
 
     def n_slots(self) -> int:
         """Cores of the cluster."""
@@ -69,7 +69,7 @@ class RayCluster:
     def stop(self, run: str, futures: list[Any]) -> None:
         """Cancel waiting tasks; running ones get a KeyboardInterrupt.
 
-        Ray may lose one that comes as a task begins. A worker that does not heed several is ended.
+        Ray may lose an interrupt that comes as a task begins. A worker that ignores several is killed.
         """
         for attempt in range(ATTEMPTS):
             for future in futures:
@@ -86,8 +86,8 @@ def _remote_tile() -> Any:
     return ray.remote(num_cpus=1, max_retries=RETRIES)(run_tile)
 
 
-def _sent_to(job: str) -> SentValues:
+def _get_sent_values(job: str) -> SentValues:
     if job not in _sent:
-        _sent.clear()  # handles of a connection that is closed mean nothing any more
+        _sent.clear()  # handles of a closed connection are invalid
         _sent[job] = SentValues()
     return _sent[job]

@@ -1,4 +1,4 @@
-"""The one place that runs independent tasks: in threads, other processes, or on a cluster."""
+"""Run independent tasks in threads, in other processes, or on a cluster."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from holdfast.parallel.progress import show_progress
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-# Trees of small tables share a task: starting one costs as much as growing such a tree.
+# Trees of small tables share a task: starting a task takes as long as growing such a tree.
 ROWS_PER_TASK = 20_000
-# Short work on fewer rows than this mostly waits for the interpreter, and threads would wait for each other.
+# On fewer rows, threads would mostly wait for the lock of the interpreter.
 LEAST_SHARED = 20_000
 
 _T = TypeVar("_T")
@@ -33,30 +33,30 @@ def run_all(
     n_jobs: int | None = None,
     *,
     progress: str = "",
-    stays: bool = False,
-    kept: str = "",
+    is_local: bool = False,
+    cache_name: str = "",
 ) -> list[_R]:
     """Run the task on every item; return results in the order of the items.
 
-    Kernels release the lock of the interpreter, so threads are the default; the user picks another backend
-    with `joblib.parallel_config`. A task is a function of a module, or a `partial` of one: some backends send
-    it to other processes, and a cluster is sent it once, and the items as they are needed. `n_jobs` None is
-    one job, or what that config says; -1 is all cores; 1 is this process, whatever the backend. A bar with
-    the text of `progress` shows how far it is. After an error or Ctrl-C, tasks under way are stopped. Where
-    the items themselves are large and the work is short, `stays` keeps it from a cluster, in threads.
+    Kernels release the lock of the interpreter, so threads are the default; users choose another backend with
+    `joblib.parallel_config`. A task must be a module-level function or a `partial` of one, since some
+    backends send it to other processes; a cluster receives it once, and the items as needed. `n_jobs` None is
+    one job, or the number in that config; -1 is all cores; 1 is this process, whatever the backend. A
+    progress bar shows the text `progress`. An error or Ctrl-C stops running tasks. `is_local` runs short
+    tasks on large items in threads, never on a cluster.
 
-    A list that takes long has a name for `kept`: in work that can be resumed its results are kept under it as
-    they come, and those that are there are not computed again. Lists within tasks are not kept.
+    Within `cache_results_in`, results are stored under `cache_name` as they arrive, and stored ones are not
+    computed again. Lists of tasks within tasks are not stored.
     """
     check_jobs(n_jobs)
     if (group := current_group()) is not None:
-        return _run_all(_Work(group, n_jobs, progress, stays), task, items)
-    store = current_store() if kept else None
-    tasks = None if store is None else store.tasks(kept, task, items)
+        return _run_all(_Work(group, n_jobs, progress, is_local), task, items)
+    store = current_store() if cache_name else None
+    tasks = None if store is None else store.tasks(cache_name, task, items)
     group = TaskGroup()
     try:
-        work = _Work(group, n_jobs, progress, stays)
-        return _run_all(work, task, items) if tasks is None else _run_kept(work, tasks, task, items)
+        work = _Work(group, n_jobs, progress, is_local)
+        return _run_all(work, task, items) if tasks is None else _run_cached(work, tasks, task, items)
     except BaseException:
         group.stop()
         raise
@@ -68,75 +68,70 @@ class _Work(NamedTuple):
     group: TaskGroup
     n_jobs: int | None
     progress: str
-    stays: bool
+    is_local: bool
 
-    def shown(self, results: Iterable[_R], total: int) -> Iterable[_R]:
+    def show(self, results: Iterable[_R], total: int) -> Iterable[_R]:
         """Pass results through, with a progress bar if requested."""
         return show_progress(results, self.progress, total) if self.progress else results
 
 
 def _run_all(work: _Work, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
     backend = _backend()
-    if is_cluster(backend) and not work.stays:
-        found = dict(work.shown(_on_cluster(work, backend, task, items), len(items)))
-        return [found[place] for place in range(len(items))]
-    results = _here(work, backend, task, items, "generator" if work.progress else "list")
-    return list(work.shown(results, len(items)))
+    if is_cluster(backend) and not work.is_local:
+        placed = dict(work.show(_run_on_cluster(work, backend, task, items), len(items)))
+        return [placed[place] for place in range(len(items))]
+    results = _run_here(work, backend, task, items, "generator" if work.progress else "list")
+    return list(work.show(results, len(items)))
 
 
-def _run_kept(work: _Work, tasks: CachedTasks, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
+def _run_cached(work: _Work, tasks: CachedTasks, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
     """Run tasks without a stored result, and store results as they arrive."""
-    found: dict[int, _R] = tasks.known()
-    rest = [(place, item) for place, item in enumerate(items) if place not in found]
-    backend, timed = _backend(), partial(_timed, task)
+    results_by_place: dict[int, _R] = tasks.known()
+    rest = [(place, item) for place, item in enumerate(items) if place not in results_by_place]
+    backend, timed = _backend(), partial(_time_task, task)
     results: Iterable[tuple[int, _R, float]] = (
-        (result for _, result in _on_cluster(work, backend, timed, rest))
-        if is_cluster(backend) and not work.stays
-        else _here(work, backend, timed, rest, "generator_unordered")
+        (result for _, result in _run_on_cluster(work, backend, timed, rest))
+        if is_cluster(backend) and not work.is_local
+        else _run_here(work, backend, timed, rest, "generator_unordered")
     )
     try:
-        for place, result, seconds in work.shown(results, len(rest)):
-            found[place] = result
+        for place, result, seconds in work.show(results, len(rest)):
+            results_by_place[place] = result
             tasks.add(place, result, seconds)
     except BaseException:
-        _abandon(work.group, results)
+        work.group.stop()
+        if isinstance(results, Generator):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # joblib's, about results that are not used
+                results.close()
         raise
-    return [found[place] for place in range(len(items))]
-
-
-def _abandon(group: TaskGroup, results: Iterable[Any]) -> None:
-    """Stop tasks whose results are not needed; silence joblib's warning."""
-    group.stop()
-    if isinstance(results, Generator):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            results.close()
+    return [results_by_place[place] for place in range(len(items))]
 
 
 def run_cached(name: str, task: Callable[[_T], _R], item: _T) -> _R:
-    """Run one long task with caching, also of lists of tasks within it.
+    """Run one long task, which may run lists of tasks, and store its result under the name.
 
-    In work that can be resumed its result is kept under the name, in place of theirs. One that came with
-    warnings is not: they would be missing the next time.
+    The result replaces those of its lists. It is not stored if there were warnings, which would be missing
+    the next time.
     """
     store = current_store() if current_group() is None else None
     tasks = None if store is None else store.tasks(name, task, [item])
     if tasks is None:
         return task(item)
-    found: dict[int, _R] = tasks.known()
-    if found:
-        return found[0]
-    with tasks.replacing(), warnings.catch_warnings(record=True) as given:
+    known: dict[int, _R] = tasks.known()
+    if known:
+        return known[0]
+    with tasks.replacing(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _, result, seconds = _timed(task, (0, item))
-    for each in given:
+        _, result, seconds = _time_task(task, (0, item))
+    for each in caught:
         warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
-    if not given:
+    if not caught:
         tasks.add(0, result, seconds)
     return result
 
 
-def _timed(task: Callable[[_T], _R], placed: tuple[int, _T]) -> tuple[int, _R, float]:
+def _time_task(task: Callable[[_T], _R], placed: tuple[int, _T]) -> tuple[int, _R, float]:
     """Return the place, the result, and the time it took."""
     place, item = placed
     start = time.perf_counter()
@@ -150,7 +145,7 @@ def _backend() -> Any:
     return get_active_backend(prefer="threads")[0]
 
 
-def _here(
+def _run_here(
     work: _Work, backend: Any, task: Callable[[_T], _R], items: Sequence[_T], returned: str
 ) -> Iterable[_R]:
     """Return joblib's results, as a list unless they arrive one by one."""
@@ -165,7 +160,7 @@ def _here(
     return results
 
 
-def _on_cluster(
+def _run_on_cluster(
     work: _Work, backend: Any, task: Callable[[_T], _R], items: Sequence[_T]
 ) -> Iterable[tuple[int, _R]]:
     """Iterate over places and results as they arrive."""
@@ -173,7 +168,7 @@ def _on_cluster(
     if cluster is None:
         return ((place, work.group.call(task, item)) for place, item in enumerate(items))
     results = run_tiles(cluster, task, items, work.n_jobs)
-    work.group.stop_by(results.close)
+    work.group.call_on_stop(results.close)
     return results
 
 
@@ -190,11 +185,11 @@ def make_batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:
     return [items[i : i + size] for i in range(0, len(items), size)]
 
 
-# -- Threads that stand ready for many short tasks -----------------------------------------------------------
+# -- Threads for many short tasks ----------------------------------------------------------------------------
 
 
 class ThreadPool:
-    """Threads that wait for short tasks, since starting threads would take longer."""
+    """Waiting threads for short tasks, since starting a thread takes longer."""
 
     def __init__(self, n_jobs: int | None) -> None:
         from concurrent.futures import ThreadPoolExecutor
@@ -213,10 +208,10 @@ class ThreadPool:
         """Run the task on every item; return results in the order of the items."""
         if self._threads is None or len(items) < 2:
             return [task(item) for item in items]
-        # The caller does its part itself: another thread takes a tenth of a millisecond to wake up.
+        # The caller takes one part: waking another thread takes a tenth of a millisecond.
         own, *others = make_batches(items, -(-len(items) // self.size))
-        waiting = [self._threads.submit(_all_of, task, part) for part in others]
-        results = _all_of(task, own)
+        waiting = [self._threads.submit(_run_loop, task, part) for part in others]
+        results = _run_loop(task, own)
         for each in waiting:
             results += each.result()
         return results
@@ -225,7 +220,7 @@ class ThreadPool:
     def run_with_helpers(self, help_out: Callable[[], object], end: Callable[[], None]) -> Iterator[None]:
         """Run `help_out` in all other threads while the caller works; `end` stops them.
 
-        It does not wait until they have: that takes a tenth of a millisecond.
+        It does not wait for their end, which takes a tenth of a millisecond.
         """
         self._helping = [each for each in self._helping if not _is_over(each)]
         try:
@@ -252,24 +247,24 @@ def _is_over(helping: Future[object]) -> bool:
     return is_over
 
 
-def _all_of(task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
+def _run_loop(task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
     return [task(item) for item in items]
 
 
-# -- Results that are kept as they come, so that work that stops can go on from there ------------------------
+# -- Stored results, so that interrupted work can be resumed -------------------------------------------------
 
 
 class CachedTasks(Protocol):
     """One list of tasks with the stored results."""
 
     def known(self) -> dict[int, Any]:
-        """Return the stored results by the places of their items."""
+        """Return the stored results by the positions of their items."""
 
     def add(self, place: int, result: Any, seconds: float) -> None:
-        """Store the result of the item at this place, with its time."""
+        """Store the result and the time of the item at this position."""
 
     def replacing(self) -> AbstractContextManager[None]:
-        """Within it, results stored by other lists last until this one has its own."""
+        """Within this context, results of other lists are stored until this list has its own."""
 
 
 class ResultStore(Protocol):
@@ -289,7 +284,7 @@ def current_store() -> ResultStore | None:
 
 @contextmanager
 def cache_results_in(store: ResultStore) -> Iterator[None]:
-    """Within it, results of long lists of tasks are stored and reused."""
+    """Within this context, results of lists of tasks are stored and reused."""
     token = _store.set(store)
     try:
         yield

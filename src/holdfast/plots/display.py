@@ -1,7 +1,7 @@
-"""What all plots share: scikit-learn's Display convention, one style, and labels that fit.
+"""Base of all plots: scikit-learn's Display convention, one style, and labels that fit.
 
 `from_estimator(model)` or `from_result(result)` makes a display and draws it, on the axes `ax` or on a new
-figure. It holds plain data, `ax_` and `figure_`; `plot(ax=None)` draws it again.
+figure. A display holds plain data, `ax_` and `figure_`; `plot(ax=None)` draws it again.
 """
 
 import os
@@ -34,20 +34,20 @@ from holdfast.tree.svg import EDGE, FONT, GREY, INK, PAPER
 from holdfast.tree.tree import Tree
 
 LONGEST_LABEL = 32  # letters of a name beside an axis
-MOST_ROWS = 20  # names one below the other that a picture has room for
-MARKERS = "osD^vPX*<>"  # told apart without their colours
-# What a file says of itself: nothing that would make the next one differ.
+MOST_ROWS = 20  # names one below the other
+MARKERS = "osD^vPX*<>"  # distinguishable without colours
+# No dates or versions in files, so that equal pictures are equal bytes.
 _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
     "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
     "png": {"Software": None},
 }
-# In the place of axes: those of a new figure that no window or notebook shows.
+# Instead of axes: a new figure that no window or notebook shows.
 ON_PAPER: Any = object()
-# In the place of axes: nothing is drawn yet.
+# Instead of axes: do not draw yet.
 LATER: Any = object()
 
-# Text stays text in SVG files, which can then be searched, read aloud, and drawn in the reader's font.
+# Text stays text in SVG files: searchable, accessible, and in the reader's font.
 STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "holdfast",
@@ -71,37 +71,44 @@ STYLE: Any = {
     "ytick.labelcolor": INK,
     "font.size": 10.5,
     "legend.frameon": False,
-    # No name of a column is taken for a formula.
+    # A name of a column is never parsed as a formula.
     "text.parse_math": False,
 }
 
 
 class Display:
-    """A picture of a result, and the data that it shows."""
+    """A picture of a result with its data.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+        Of the last drawing.
+    """
 
     ax_: Axes
     figure_: Figure | SubFigure
 
     @property
     def heading(self) -> str:
-        """What the picture shows, in words: of one that was drawn, its title."""
+        """Title of the picture."""
         return self.ax_.get_title("left")
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
+        """Draw on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         raise NotImplementedError
 
     def _drawn_on(self, ax: Any) -> Self:
-        """The display, drawn on the axes, or on a new figure, unless that is for later."""
+        """Draw on the axes, or on a new figure, unless `ax` is LATER, and return the display."""
         return self if ax is LATER else self.plot(ax=ax)
 
     def to_svg(self) -> str:
-        """The picture as the text of an SVG file, without showing it: the same for the same data."""
+        """Return the picture as SVG text without showing it; equal data give equal text."""
         file = self._file("svg")
         return svg_text(file, self.heading)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, SVG, PNG or PDF by its name: the same bytes for the same data."""
+        """Write an SVG, PNG or PDF file, by its name; equal data give equal bytes."""
         path = Path(path)
         form = picture_form(path)
         replace_file(path, self.to_svg().encode() if form == "svg" else self._file(form))
@@ -116,7 +123,7 @@ class Display:
 
     @contextmanager
     def _drawing(self, ax: Axes | None, size: tuple[float, float] = (7.0, 4.4)) -> Iterator[Axes]:
-        """The axes to draw on, in the style of the house: those given, or those of a new figure in inches."""
+        """Yield the axes in our style: those given, or those of a new figure of this size in inches."""
         with rc_context(STYLE):
             if ax is ON_PAPER:
                 ax = Figure(figsize=size, layout="constrained").add_subplot()
@@ -129,7 +136,7 @@ class Display:
 
 
 def picture_form(path: Path) -> str:
-    """The form of a picture by the name of its file; a DataError for any other."""
+    """Return "svg", "png" or "pdf" by the name of a file; a DataError for any other."""
     form = path.suffix.lower().removeprefix(".")
     if form not in _METADATA:
         raise DataError(f"Cannot draw to '{path}': the name must end in .svg, .png or .pdf.")
@@ -137,14 +144,14 @@ def picture_form(path: Path) -> str:
 
 
 def label(name: object, longest: int = LONGEST_LABEL) -> str:
-    """A name as it stands beside an axis: on one line, with nothing invisible, and not too long."""
+    """Return a name for an axis: on one line, without invisible characters, shortened."""
     return shorten(printable(str(name)), longest)
 
 
 def legend_below(ax: Axes, columns: int = 1, points: float = 40) -> None:
-    """What the marks mean, so many points below the axes, where they cover none of them."""
+    """Place the legend `points` below the axes."""
     handles, texts = ax.get_legend_handles_labels()
-    # Marks with bars first: they are what the picture is about.
+    # Marks with error bars, the subject of the picture, come first.
     order = sorted(range(len(texts)), key=lambda place: not isinstance(handles[place], Container))
     below = ScaledTranslation(0, -points / 72, ax.figure.dpi_scale_trans)
     ax.legend(
@@ -165,7 +172,7 @@ def legend_below(ax: Axes, columns: int = 1, points: float = 40) -> None:
 
 
 def named_rows(ax: Axes, names: Sequence[object], n_all: int, noun: str) -> str:
-    """Names one below the other, the first on top; and a note if there are more than these."""
+    """Label rows with names, the first on top, and return a note if there are more rows."""
     ax.set_yticks(range(len(names)), [label(name) for name in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
@@ -173,7 +180,7 @@ def named_rows(ax: Axes, names: Sequence[object], n_all: int, noun: str) -> str:
 
 
 def rows_height(n_rows: int) -> float:
-    """Inches that so many rows take, with the axis."""
+    """Return the height of the rows with the axis, in inches."""
     return 1.5 + 0.3 * max(n_rows, 2)
 
 
@@ -185,7 +192,7 @@ LARGEST, SMALLEST = 10.5, 4.0  # of tick labels, in points
 
 
 def name_ticks(axis: Axis, places: Sequence[float], names: Sequence[object]) -> None:
-    """Names at these places of an axis, as plain text, and so small, steep or few that they do not touch."""
+    """Label places of an axis with names, so small, steep or few that they do not overlap."""
     ax = axis.axes
     is_upright = axis is ax.yaxis
     if is_upright:
@@ -203,22 +210,22 @@ def name_ticks(axis: Axis, places: Sequence[float], names: Sequence[object]) -> 
 
 
 def fitting_size(ax: Axes, n_lines: int) -> float:
-    """The size of letters, in points, at which so many lines fit the height of the axes."""
+    """Return the font size in points at which `n_lines` lines fit the height of the axes."""
     return min(LARGEST, max(SMALLEST, 0.8 * height_of(ax) / max(n_lines, 1)))
 
 
 def height_of(ax: Axes) -> float:
-    """The height of the axes, in points."""
+    """Return the height of the axes in points."""
     return ax.get_window_extent().height / ax.figure.dpi * 72
 
 
 def letters_across(ax: Axes) -> int:
-    """How many letters of ordinary text fit the width of the axes."""
+    """Return the number of letters that fit the width of the axes."""
     return int(ax.get_window_extent().width / ax.figure.dpi * LETTERS_PER_INCH)
 
 
 def label_with_note(ax: Axes, text: str, note: str) -> None:
-    """What the horizontal axis shows and, in lines of their own below it, what the reader must know."""
+    """Label the horizontal axis, with a note in lines below the label."""
     beside = max((len(tick.get_text()) for tick in ax.get_yticklabels()), default=0)
     lines = [text, *([fill(note, max(30, letters_across(ax) - max(0, beside - 6)))] if note else [])]
     ax.set_xlabel("\n".join(lines), parse_math=False)
@@ -227,14 +234,13 @@ def label_with_note(ax: Axes, text: str, note: str) -> None:
 # -- svg file ------------------------------------------------------------------------------------------
 
 
-KEPT = "candidate-"  # ids that begin so are for the page to find
+KEPT = "candidate-"  # prefix of ids that a page looks up
 
 
 def svg_text(file: bytes, heading: str) -> str:
-    """The file without what only a file needs, named for a screen reader, and with ids of its own.
+    """Return SVG for a page: without metadata, with unique ids, and with a title for screen readers.
 
-    Ids that nothing refers to are left out, but for those of candidates, so that two pictures on one page do
-    not clash.
+    Ids without a reference are removed, except those of candidates: pictures on one page must not clash.
     """
     text = file.decode()
     text = text[text.index("<svg") :]
@@ -249,7 +255,7 @@ def svg_text(file: bytes, heading: str) -> str:
 
     text = sub(r' id="([^"]*)"', lambda found: kept(found[1]), text)
     text = sub(r"(url\(#|href=\"#)", lambda found: f"{found[1]}{own}-", text)
-    # The reader's own font: what is measured here is wider than most.
+    # The reader's own font; the one measured here is wider than most.
     text = sub(r"font-family: 'DejaVu Sans'[^;\"]*; ?", "", text)
     text = sub(r"(font: [^;\"]*?)'DejaVu Sans'[^;\"]*", rf"\1{FONT}", text)
     text = sub(r"<!--.*?-->\n?|(?<=>)\s*\n\s*(?=<)", "", text, flags=16)
@@ -259,12 +265,12 @@ def svg_text(file: bytes, heading: str) -> str:
 
 
 def _rounded(number: Match[str]) -> str:
-    """A coordinate to a hundredth of a point, which no one can see."""
+    """Round a coordinate to a hundredth of a point."""
     return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def _root(text: str, width: float, height: float, heading: str) -> str:
-    """The same with the first line that all our pictures have: it shrinks with the page."""
+    """Replace the root element by one that shrinks with the page."""
     end = text.index(">") + 1
     xlink = ' xmlns:xlink="http://www.w3.org/1999/xlink"' if "xlink:" in text[end:] else ""
     wide, high = round(width * 4 / 3), round(height * 4 / 3)
@@ -280,7 +286,7 @@ def _root(text: str, width: float, height: float, heading: str) -> str:
 
 
 def tree_of(model: Any) -> Tree:
-    """The tree itself, or that of a fitted estimator of one tree."""
+    """Return a tree, or that of a fitted estimator of one tree."""
     tree = model if isinstance(model, Tree) else getattr(model, "tree_", None)
     if not isinstance(tree, Tree):
         raise ModelError(
@@ -290,23 +296,25 @@ def tree_of(model: Any) -> Tree:
 
 
 def classes_of(model: Any) -> tuple[Label, ...]:
-    """The classes that the model predicts, in the order of its probabilities."""
+    """Return the classes that the model predicts, in the order of its probabilities."""
     classes = model.schema.target.classes if isinstance(model, Tree) else getattr(model, "classes_", ())
     if not len(classes):
-        raise ParameterError(f"{type(model).__name__} predicts numbers, and there are no classes to show.")
+        raise ParameterError(f"{type(model).__name__} predicts numbers: this plot needs a classifier.")
     return tuple(getattr(label, "item", lambda own=label: own)() for label in classes)
 
 
 def positive_index(model: Any, y: Any, positive: Label | None) -> int:
-    """Index of the positive class: the one asked for, or the model's; of other libraries, the rarer in y."""
+    """Return the index of `positive`, or of the model's positive class, or of the class rarer in y."""
     classes = classes_of(model)
     if positive is not None and positive not in classes:
-        raise ParameterError(f"positive={positive!r} is no class of the model: {list(classes)}.")
+        raise ParameterError(
+            f"positive={positive!r} is no class of the model: choose one of {list(classes)}."
+        )
     if positive is not None:
         return classes.index(positive)
     if len(classes) != 2:
         raise ParameterError(
-            f"The model has {len(classes)} classes: say with positive= which one is shown against the rest."
+            f"The model has {len(classes)} classes: choose with positive= the one to show against the rest."
         )
     schema = getattr(model, "schema", getattr(model, "schema_", None))
     if schema is not None:
@@ -315,16 +323,16 @@ def positive_index(model: Any, y: Any, positive: Label | None) -> int:
 
 
 def is_class(y: Any, label: Label) -> Any:
-    """True where y is this class."""
+    """Return the flags of the rows of this class."""
     return np.array([value == label for value in np.asarray(y, object).ravel().tolist()])
 
 
 def probabilities(model: Any, X: Any, place: int) -> FloatArray:
-    """The probability of the class at this place, for every row."""
+    """Return the probability of a class for every row."""
     return np.asarray(model.predict_proba(X)[:, place], np.float64)
 
 
 def leaves_of_rows(model: Any, X: Any) -> IntArray | None:
-    """The leaf of every row; None if the model is more than one tree."""
+    """Return the leaf of every row; None unless the model is a single tree."""
     is_single = isinstance(getattr(model, "tree_", model), Tree)
     return np.asarray(model.apply(X), np.int32) if is_single else None

@@ -1,4 +1,4 @@
-"""How far the trees of a collection are from each other: as a matrix, or as a map."""
+"""Distances between the trees of a collection, as a matrix or as a map."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,23 +14,39 @@ from holdfast.errors import DataError, ParameterError
 from holdfast.plots.display import MARKERS, Display, label, legend_below
 from holdfast.tree.svg import BLUE, OUTLINE, PALETTE, RED
 
-MOST_NAMES = 20  # trees that have their names beside the matrix
-ALMOST = 1e-9  # distances between two orders that differ by less, as a fraction, are equal
+MOST_NAMES = 20  # trees with names beside the matrix
+ALMOST = 1e-9  # relative difference of coordinates that count as equal
 
 
 @dataclass(eq=False)
 class DistanceDisplay(Display):
-    """The distances of all pairs of trees.
+    """Distances of all pairs of trees.
 
-    "matrix": like stands beside like, in the order of a clustering by average distance. "map": points in the
-    plane whose distances are as near to those of the trees as can be (classical scaling).
+    Parameters
+    ----------
+    distances : ndarray of shape (n_trees, n_trees)
+    names : sequence of str, optional
+        Of all trees.
+    kind : {"matrix", "map"}
+        "matrix": rows and columns in the order of a clustering by average distance. "map": points in the
+        plane that approximate the distances (classical scaling).
+    groups : sequence of str, optional
+        Group of each tree, shown by mark and colour on the map.
+    marked : mapping of int to str, optional
+        Trees to mark, with their names.
+
+    Examples
+    --------
+    >>> from holdfast import DistanceDisplay
+    >>> DistanceDisplay([[0.0, 1.0], [1.0, 0.0]]).points[:, 0].tolist()
+    [0.5, -0.5]
     """
 
-    distances: FloatArray  # (trees, trees)
-    names: tuple[str, ...] = ()  # of all trees, or none
+    distances: FloatArray
+    names: tuple[str, ...] = ()
     kind: Literal["matrix", "map"] = "matrix"
-    groups: tuple[str, ...] = ()  # of each tree, or none: a mark and a colour of their own on the map
-    marked: Mapping[int, str] = field(default_factory=dict)  # trees to point out, with their names
+    groups: tuple[str, ...] = ()
+    marked: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.distances = np.asarray(self.distances, np.float64)
@@ -58,7 +74,7 @@ class DistanceDisplay(Display):
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """The distances of these trees; options are those of `distance_matrix`, such as the label weight."""
+        """Show the distances of these trees; `options` are those of `distance_matrix`."""
         distances = distance_matrix(trees, **options)
         return cls(distances, tuple(names), kind, tuple(groups), dict(marked or {}))._drawn_on(ax)
 
@@ -66,20 +82,18 @@ class DistanceDisplay(Display):
     def from_estimator(
         cls, model: Any, *, kind: Literal["matrix", "map"] = "map", ax: Any = None, **options: Any
     ) -> Self:
-        """The reference trees of a fitted stable tree, and the chosen tree among them."""
+        """Show the reference trees of a fitted stable tree, and the chosen tree."""
         return cls.from_trees(
             [*model.reference_trees_, model.tree_], **_with_chosen(model, kind), **options, ax=ax
         )
 
     @classmethod
     def from_run(cls, run: Any, *, kind: Literal["matrix", "map"] = "map", ax: Any = None) -> Self:
-        """The reference trees of a run and the chosen tree, or the steps of an update, at its distances."""
+        """Show the reference trees and the chosen tree of a run, or the steps of an update."""
         used = {name: run.facts["distance"][name] for name in ("matching", "label_weight", "outcome")}
         if run.is_update:
             names = [f"step {number}" for number in range(len(run.candidates))]
-            marked = {
-                int(run.facts["step"]): "step that was taken" if run.facts["taken"] else "proposed step"
-            }
+            marked = {int(run.facts["step"]): "accepted step" if run.facts["taken"] else "proposed step"}
             return cls.from_trees(run.candidates, kind=kind, names=names, marked=marked, **used, ax=ax)
         n_references = len(run.references)
         groups = [*["reference trees"] * n_references, "chosen tree"]
@@ -90,17 +104,17 @@ class DistanceDisplay(Display):
 
     @classmethod
     def from_result(cls, distances: Any, *, ax: Any = None, **options: Any) -> Self:
-        """A matrix of distances, as `distance_matrix` returns it; options are the other fields."""
+        """Show a matrix that `distance_matrix` returned; `options` are the other parameters."""
         return cls(distances, **options)._drawn_on(ax)
 
     @property
     def heading(self) -> str:
-        """What the picture shows, in words."""
+        """Title of the picture."""
         return f"Distances between {pluralize(len(self.distances), 'tree')}"
 
     @property
     def order(self) -> LongArray:
-        """The trees as they stand in the matrix: like beside like."""
+        """Order of the trees in the matrix, similar ones next to each other."""
         from scipy.cluster.hierarchy import leaves_list, linkage
         from scipy.spatial.distance import squareform
 
@@ -111,11 +125,11 @@ class DistanceDisplay(Display):
 
     @property
     def points(self) -> FloatArray:
-        """(trees, 2) the places on the map."""
+        """Coordinates of the trees on the map, of shape (n_trees, 2)."""
         return _scaled(self.distances)[0]
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
+        """Draw on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         with self._drawing(ax, (6.0, 5.0) if self.kind == "matrix" else (7.0, 5.2)) as ax:
             (self._draw_matrix if self.kind == "matrix" else self._draw_map)(ax)
             ax.set_title(self.heading)
@@ -136,7 +150,7 @@ class DistanceDisplay(Display):
             shown = [(int(np.flatnonzero(order == place)[0]), name) for place, name in self.marked.items()]
             ax.set_yticks([at for at, _ in shown], [label(name, 20) for _, name in shown])
             ax.set_xticks([])
-            ax.set_xlabel(f"{pluralize(len(order), 'tree')}, like beside like")
+            ax.set_xlabel(f"{pluralize(len(order), 'tree')}, similar ones next to each other")
 
     def _draw_map(self, ax: Axes) -> None:
         points, fraction = _scaled(self.distances)
@@ -144,10 +158,10 @@ class DistanceDisplay(Display):
         for place, name in enumerate(dict.fromkeys(groups.tolist())):
             own = (groups == name) & ~np.isin(np.arange(len(points)), list(self.marked))
             if own.any():
-                told = f"{label(name)} ({own.sum()})"
+                text = f"{label(name)} ({own.sum()})"
                 colour = (BLUE, *PALETTE[1:])[place % len(PALETTE)]
                 marker = MARKERS[place % len(MARKERS)]
-                ax.plot(*points[own].T, marker, ms=5.5, color=colour, alpha=0.6, mew=0, ls="none", label=told)
+                ax.plot(*points[own].T, marker, ms=5.5, color=colour, alpha=0.6, mew=0, ls="none", label=text)
         for place, name in self.marked.items():
             ax.plot(
                 *points[[place]].T, "D", ms=10, mfc="none", mec=RED, mew=1.8, ls="none", label=label(name)
@@ -180,15 +194,15 @@ def _with_chosen(model: Any, kind: str) -> dict[str, Any]:
 
 
 def _scaled(distances: FloatArray) -> tuple[FloatArray, float]:
-    """Points in the plane by classical scaling, and the fraction of the squared distances that they show."""
+    """Return points by classical scaling, and the fraction of the squared distances that they explain."""
     squares = ((distances + distances.T) / 2) ** 2
-    centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, np.newaxis] + squares.mean()
-    values, vectors = np.linalg.eigh(-centred / 2)
+    doubly = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, np.newaxis] + squares.mean()
+    values, vectors = np.linalg.eigh(-doubly / 2)
     first = vectors[:, ::-1][:, :2]
     lengths = values[::-1][:2].clip(0.0)
     points = np.zeros((len(distances), 2))
     points[:, : first.shape[1]] = first * np.sqrt(lengths)
-    # The sign of an axis is anyone's: the tree that is furthest out along it stands on the upper side.
+    # Signs are arbitrary: the tree furthest out along an axis gets a positive coordinate.
     for axis in range(2):
         far = np.abs(points[:, axis])
         if points[far >= far.max() * (1 - ALMOST), axis][0] < 0:

@@ -1,4 +1,4 @@
-"""The plots of audits, comparisons and replications."""
+"""Plots of audits, comparisons and replications."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -16,15 +16,15 @@ from holdfast.tree.svg import BLUE, GREY, OUTLINE, RED, nth_colour
 
 @dataclass(eq=False)
 class AuditDisplay(Display):
-    """One point a method, with bars of one standard error: higher is better, further left is steadier.
+    """Score against change on retraining: one point for each method, with bars of one standard error.
 
-    Methods without the measure, such as a forest, whose trees have no distance, are named in a note.
+    Methods without the measure are named in a note, such as a forest, which has no tree distance.
     """
 
     methods: tuple[str, ...]
-    x: FloatArray  # how much each changes; NaN where there is no such figure
+    x: FloatArray  # change of each method; NaN if unknown
     x_error: FloatArray
-    y: FloatArray  # its score
+    y: FloatArray  # score of each method
     y_error: FloatArray
     x_title: str
     y_title: str
@@ -34,7 +34,17 @@ class AuditDisplay(Display):
     def from_result(
         cls, audit: RetrainAudit, *, against: str = "churn", change: str | None = None, ax: Any = None
     ) -> Self:
-        """The score against the "churn", the "distance" or any other measure, under one of the changes."""
+        """Show an audit.
+
+        Parameters
+        ----------
+        audit : RetrainAudit
+        against : str
+            Measure of change on the horizontal axis: "churn", "distance" or another one of the audit.
+        change : str, optional
+            Kind of new data. Default: the first of the audit.
+        ax : matplotlib Axes, optional
+        """
         change = audit.changes[0] if change is None else change
         titles = {measure.name: measure.title for measure in audit.measures}
         score = audit.measures[0]
@@ -56,11 +66,11 @@ class AuditDisplay(Display):
 
     @property
     def heading(self) -> str:
-        """What the picture shows, in words."""
-        return f"{self.y_title} and {self.x_title} of each method, trained again: {label(self.change)}"
+        """Title of the picture."""
+        return f"{self.y_title} and {self.x_title} of each method on retraining: {label(self.change)}"
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
+        """Draw on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         known = ~(np.isnan(self.x) | np.isnan(self.y))
         rows = (len(self.methods) + 1) // 2
         with self._drawing(ax, (7.0, 4.4 + 0.22 * rows)) as ax:
@@ -82,8 +92,8 @@ class AuditDisplay(Display):
                 ax.set_xlim(left=-0.04 * ax.get_xlim()[1])
             unknown = [label(name, 20) for name, there in zip(self.methods, known, strict=True) if not there]
             note = f"\nno {self.x_title}: {', '.join(unknown)}" if unknown else ""
-            ax.set_xlabel(f"{self.x_title} (less is steadier){note}")
-            ax.set_ylabel(f"{self.y_title}, more is better")
+            ax.set_xlabel(f"{self.x_title} (lower is more stable){note}")
+            ax.set_ylabel(f"{self.y_title}, higher is better")
             ax.grid(True)
             ax.set_title(self.heading)
             if known.any():
@@ -93,13 +103,13 @@ class AuditDisplay(Display):
 
 @dataclass(eq=False)
 class ComparisonDisplay(Display):
-    """One line per model, the best on top: the mean score with bars of one standard error, and every fold.
+    """Score of each model, the best on top: the mean with bars of one standard error, and every fold.
 
-    A dashed line stands at the baseline, or else the best. What is within noise of it has an empty mark.
+    A dashed line marks the baseline, or else the best model. Models within noise of it have an empty mark.
     """
 
     names: tuple[str, ...]  # the best first
-    mean: FloatArray  # with the sign that people expect; NaN for a model that failed
+    mean: FloatArray  # losses positive; NaN for a model that failed
     error: FloatArray
     folds: FloatArray  # (models, folds)
     within_noise: tuple[bool, ...]
@@ -109,7 +119,7 @@ class ComparisonDisplay(Display):
 
     @classmethod
     def from_result(cls, comparison: ModelComparison, *, ax: Any = None) -> Self:
-        """The scores by the metric that decides; `comparison.by("log_loss")` puts another first."""
+        """Show a comparison by its first metric; `comparison.by("log_loss")` puts another one first."""
         order, metric = comparison.order, comparison.metric
         sign = -1.0 if metric.is_loss else 1.0
         return cls(
@@ -125,11 +135,11 @@ class ComparisonDisplay(Display):
 
     @property
     def heading(self) -> str:
-        """What the picture shows, in words."""
+        """Title of the picture."""
         return f"{self.title} of {pluralize(len(self.names), 'model')} on the same folds"
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
+        """Draw on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         names = self.names[:MOST_ROWS]
         with self._drawing(ax, (7.0, rows_height(len(names)) + 1.1)) as ax:
             places, n_folds = np.arange(len(names)), self.folds.shape[1]
@@ -155,7 +165,7 @@ class ComparisonDisplay(Display):
                 (~is_near & (places != self._base_place), "o", BLUE, BLUE, "another score"),
                 (places == self._base_place, "D", RED, RED, f"{label(self.baseline, 24)}"),
             )
-            for own, marker, face, edge, told in groups:
+            for own, marker, face, edge, text in groups:
                 if own.any():
                     ax.errorbar(
                         self.mean[: len(names)][own],
@@ -167,12 +177,12 @@ class ComparisonDisplay(Display):
                         mec=edge,
                         ecolor=edge,
                         elinewidth=1.4,
-                        label=f"{told}, ± one standard error",
+                        label=f"{text}, ± one standard error",
                     )
             for place in np.flatnonzero(np.isnan(self.mean[: len(names)])).tolist():
                 ax.text(0.02, place, "failed", transform=ax.get_yaxis_transform(), color=RED, va="center")
             note = named_rows(ax, names, len(self.names), "models")
-            better = "less" if self.is_loss else "more"
+            better = "lower" if self.is_loss else "higher"
             ax.set_xlabel(f"{self.title}, {better} is better" + (f"\n{note}" if note else ""))
             ax.grid(True, axis="x")
             ax.set_title(self.heading)
@@ -186,20 +196,20 @@ class ComparisonDisplay(Display):
 
 @dataclass(eq=False)
 class ReplicationsDisplay(Display):
-    """Small marks for every replication, and a large one with bars of one standard deviation at the mean.
+    """Score against instability of every replication, and their mean with bars of one standard deviation.
 
-    A model without instability, the forest, is a line at its mean score.
+    The forest, which has no instability, is a line at its mean score.
     """
 
     models: tuple[str, ...]
     instability: dict[str, FloatArray]  # of every replication; of models that are trees
-    score: dict[str, FloatArray]  # on test rows, with the sign that people expect
+    score: dict[str, FloatArray]  # on test rows, losses positive
     title: str
     is_loss: bool
 
     @classmethod
     def from_result(cls, replications: Replications, *, ax: Any = None) -> Self:
-        """The results of all replications."""
+        """Show the results of all replications."""
         metric = replications.metric
         own = {model: replications.of(model) for model in MODELS}
         return cls(
@@ -219,18 +229,18 @@ class ReplicationsDisplay(Display):
 
     @property
     def heading(self) -> str:
-        """What the picture shows, in words."""
+        """Title of the picture."""
         n_replications = len(self.score[self.models[0]])
         return f"{self.title} on test rows and instability in {pluralize(n_replications, 'replication')}"
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
+        """Draw on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         with self._drawing(ax, (7.0, 5.0)) as ax:
             for place, model in enumerate(self.models):
                 y, colour, marker = self.score[model], nth_colour(place), MARKERS[place]
-                told = f"{model}: {self.title} {y.mean():.3f}"
+                text = f"{model}: {self.title} {y.mean():.3f}"
                 if model not in self.instability:
-                    ax.axhline(y.mean(), ls="--", lw=1.2, color=GREY, label=told)
+                    ax.axhline(y.mean(), ls="--", lw=1.2, color=GREY, label=text)
                     continue
                 x = self.instability[model]
                 ax.plot(x, y, marker, ms=4, color=colour, alpha=0.4, mew=0, ls="none")
@@ -243,10 +253,10 @@ class ReplicationsDisplay(Display):
                     ecolor=colour,
                     elinewidth=1.3,
                     zorder=4,
-                    label=f"{told}, instability {x.mean():.3g}",
+                    label=f"{text}, instability {x.mean():.3g}",
                 )
-            ax.set_xlabel("instability: mean distance to the reference trees (less is steadier)")
-            ax.set_ylabel(f"{self.title}, {'less' if self.is_loss else 'more'} is better")
+            ax.set_xlabel("instability: mean distance to the reference trees (lower is more stable)")
+            ax.set_ylabel(f"{self.title}, {'lower' if self.is_loss else 'higher'} is better")
             ax.grid(True)
             ax.margins(0.08)
             ax.set_title(self.heading)

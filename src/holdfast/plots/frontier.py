@@ -1,4 +1,4 @@
-"""The frontier of stable trees, and the support of the splits of the chosen one."""
+"""Plots of the frontier of stable trees, and of the support of the splits of one tree."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,46 +25,62 @@ ACROSS = {
     "per_rule": "instability: mean distance per rule",
 }
 UPWARD = {"score": "", "measured_score": " on validation rows", "teacher_loss": "of the teacher lost"}
-FAINT = 0.3  # of candidates that are left out
-MANY = 300  # more candidates are drawn as one picture, which keeps files small
-APART = (0.045, 0.055)  # fractions of the axes between two numbers
+FAINT = 0.3  # opacity of candidates that are not allowed
+MANY = 300  # candidates beyond which the marks become one bitmap, to keep files small
+APART = (0.045, 0.055)  # least distance of two numbers, as fractions of the axes
 
 
 @dataclass(eq=False)
 class FrontierDisplay(Display):
-    """Every candidate as a point: the more stable to the left, the better upwards.
+    """Score against instability of all candidates: more stable to the left, better upwards.
 
-    The efficient candidates are joined and have bars of one standard error and their numbers of leaves; the
-    chosen one and both ends are named. Consensus trees are joined by their greatest number of leaves;
-    those that lose more to the teacher than the tolerance allows are faint, and not joined as
-    efficient. Each efficient candidate is a mark of its own in SVG, with the id `candidate-17`.
+    Efficient candidates are joined by a line and have bars of one standard error and their numbers of
+    leaves; the chosen one and both ends are named. Consensus trees are joined by their maximum number of
+    leaves; those that lose more of the teacher's fit than the tolerance allows are faint. In SVG, each
+    efficient candidate has an id such as `candidate-17`.
+
+    Examples
+    --------
+    >>> from holdfast import FrontierDisplay, StableTreeClassifier
+    >>> X, y = [[float(age)] for age in range(40)], [int(age > 20) for age in range(40)]
+    >>> model = StableTreeClassifier(teacher="linear", n_estimators=4, validation=None).fit(X, y)
+    >>> FrontierDisplay.from_estimator(model).ax_.get_xlabel()
+    'instability: mean distance to the reference trees (lower is more stable)'
     """
 
     x: FloatArray
-    y: FloatArray  # with the sign that people expect
+    y: FloatArray  # losses positive
     x_error: FloatArray | None
     y_error: FloatArray | None
     n_leaves: LongArray
-    efficient: LongArray  # places of the efficient candidates, the most stable first
-    names: dict[int, str]  # of the chosen candidate and of the ends, in words
+    efficient: LongArray  # indices of the efficient candidates, the most stable first
+    names: dict[int, str]  # of the chosen candidate and of both ends
     x_title: str
     y_title: str
-    is_loss: bool  # less is better
-    sizes: LongArray | None = None  # of consensus trees: the most leaves that each may have
-    is_joined: bool = True  # both axes are those that candidates are efficient by
-    compared: LongArray | None = None  # of consensus trees: those that the tolerance allows; None: all
-    left_out: str = ""  # what the others do, in words
+    is_loss: bool
+    sizes: LongArray | None = None  # maximum number of leaves of each consensus tree
+    is_joined: bool = True  # False for other axes than those of the frontier
+    compared: LongArray | None = None  # consensus trees that the tolerance allows; None: all
+    left_out: str = ""  # description of the others
 
     @classmethod
     def from_estimator(
         cls, model: Any, *, x: Across = "instability", y: Upward = "score", ax: Any = None
     ) -> Self:
-        """The frontier of a fitted `StableTreeClassifier` or `StableTreeRegressor`."""
+        """Show the frontier of a fitted stable tree.
+
+        Parameters
+        ----------
+        model : StableTreeClassifier or StableTreeRegressor
+        x : {"instability", "size_adjusted", "normalised", "per_rule"}
+        y : {"score", "measured_score", "teacher_loss"}
+        ax : matplotlib Axes, optional
+        """
         return cls.from_result(model.frontier_, x=x, y=y, ax=ax)
 
     @classmethod
     def from_run(cls, run: Any, *, x: Across = "instability", y: Upward = "score", ax: Any = None) -> Self:
-        """The frontier of a run, with the tree that it chose."""
+        """Show the frontier of a run with its chosen tree."""
         return cls.from_result(run.frontier, x=x, y=y, ax=ax)
 
     @classmethod
@@ -77,7 +93,7 @@ class FrontierDisplay(Display):
         y: Upward = "score",
         ax: Any = None,
     ) -> Self:
-        """The frontier, with the candidate that is chosen, or another one to mark."""
+        """Show a frontier with its chosen candidate, or another one to mark."""
         chosen = frontier.chosen if chosen is None else chosen
         for name, value, known in (("x", x, ACROSS), ("y", y, UPWARD)):
             if value not in known:
@@ -109,13 +125,13 @@ class FrontierDisplay(Display):
 
     @property
     def heading(self) -> str:
-        """What the picture shows, in words."""
+        """Title of the picture."""
         known, within = (self.x, "") if self.compared is None else (self.compared, " allowed")
         candidates = pluralize(len(known), f"{within} candidate".strip())
         return f"Stability and score: {len(self.efficient)} of {candidates} efficient"
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
+        """Draw on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         with self._drawing(ax, (7.0, 5.0 if self.sizes is None else 5.9)) as ax:
             self._draw_all(ax)
             self._draw_efficient(ax)
@@ -123,8 +139,8 @@ class FrontierDisplay(Display):
             ax.grid(True)
             ax.margins(0.07)
             self._label_sizes(ax)
-            ax.set_xlabel(f"{self.x_title} (less is steadier)")
-            ax.set_ylabel(f"{self.y_title}, {'less' if self.is_loss else 'more'} is better")
+            ax.set_xlabel(f"{self.x_title} (lower is more stable)")
+            ax.set_ylabel(f"{self.y_title}, {'lower' if self.is_loss else 'higher'} is better")
             ax.set_title(self.heading)
             legend_below(ax)
         return self
@@ -132,22 +148,22 @@ class FrontierDisplay(Display):
     # -- parts ----------------------------------------------------------------------------------------
 
     def _draw_all(self, ax: Axes) -> None:
-        """All candidates, faintly; consensus trees as one line per number of leaves."""
+        """Draw all candidates; consensus trees as one line per number of leaves."""
         if self.sizes is None:
             others = np.setdiff1d(np.arange(len(self.x)), self.efficient)
-            told = pluralize(len(others), "other candidate") if len(others) else "_none"
-            points = ax.scatter(self.x[others], self.y[others], s=11, c=OUTLINE, alpha=0.35, lw=0, label=told)
+            text = pluralize(len(others), "other candidate") if len(others) else "_none"
+            points = ax.scatter(self.x[others], self.y[others], s=11, c=OUTLINE, alpha=0.35, lw=0, label=text)
             points.set_rasterized(len(others) > MANY)
             return
         for size in np.unique(self.sizes)[::-1].tolist():
             own = np.flatnonzero(self.sizes == size)
             own = own[np.lexsort((self.y[own], self.x[own]))]
             marker, colour = self._form(int(own[0]))
-            told = f"trees searched with at most {pluralize(size, 'leaf', 'leaves')}"
+            text = f"trees searched with at most {pluralize(size, 'leaf', 'leaves')}"
             within = own if self.compared is None else own[np.isin(own, self.compared)]
             beyond = np.setdiff1d(own, within)
             ax.plot(self.x[own], self.y[own], ls=":", lw=1, color=colour, alpha=0.6)
-            ax.plot(self.x[within], self.y[within], marker, ls=":", lw=1, ms=4, color=colour, label=told)
+            ax.plot(self.x[within], self.y[within], marker, ls=":", lw=1, ms=4, color=colour, label=text)
             ax.plot(self.x[beyond], self.y[beyond], marker, ls="none", ms=4, color=colour, alpha=FAINT)
         if self.compared is not None:
             ax.plot(
@@ -162,14 +178,14 @@ class FrontierDisplay(Display):
             )
 
     def _form(self, place: int) -> tuple[str, str]:
-        """The mark and the colour of a candidate: consensus trees have those of their number of leaves."""
+        """Return mark and colour of a candidate, of consensus trees by their number of leaves."""
         if self.sizes is None:
             return "o", BLUE
         series = np.unique(self.sizes)[::-1].tolist().index(int(self.sizes[place]))
         return MARKERS[series % len(MARKERS)], nth_colour(series)
 
     def _draw_efficient(self, ax: Axes) -> None:
-        """The efficient candidates on their line, with bars of one standard error."""
+        """Draw the efficient candidates on their line, with bars of one standard error."""
         own = self.efficient
         if self.is_joined:
             ax.plot(self.x[own], self.y[own], "-", color=BLUE, lw=1.2, alpha=0.7, zorder=3)
@@ -185,8 +201,8 @@ class FrontierDisplay(Display):
             zorder=3,
         )
         leaves = "" if self.sizes is not None else "; with its leaves"
-        other = "no other" if self.compared is None else "no other that is allowed"
-        told = f"efficient: {other} is both steadier and better; ± one standard error{leaves}"
+        other = "no other" if self.compared is None else "no other allowed one"
+        text = f"efficient: {other} is both more stable and better; ± one standard error{leaves}"
         for number, place in enumerate(own.tolist()):
             marker, colour = self._form(place)
             (mark,) = ax.plot(
@@ -197,12 +213,12 @@ class FrontierDisplay(Display):
                 mew=0.8,
                 zorder=4,
                 ls="none",
-                label=told if number == 0 else "_more",
+                label=text if number == 0 else "_more",
             )
             mark.set_gid(f"candidate-{place}")
 
     def _draw_named(self, ax: Axes) -> None:
-        """The chosen candidate and the ends, with marks that stand around those of the candidates."""
+        """Mark the chosen candidate and both ends."""
         forms = {"chosen": ("D", RED, 12), "most stable": ("<", INK, 13), "best": ("^", INK, 13)}
         for place, name in self.names.items():
             marker, colour, size = next(form for begin, form in forms.items() if name.startswith(begin))
@@ -219,18 +235,18 @@ class FrontierDisplay(Display):
             )
 
     def _label_sizes(self, ax: Axes) -> None:
-        """The numbers of leaves beside the efficient candidates, as far as there is room."""
+        """Write the numbers of leaves beside the efficient candidates if there is room."""
         if self.sizes is not None:
             return
         (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
-        taken: list[tuple[float, float]] = []
+        used: list[tuple[float, float]] = []
         first = [place for place in self.names if place in set(self.efficient.tolist())]
         for place in dict.fromkeys([*first, *self.efficient.tolist()]):
             x, y = float(self.x[place]), float(self.y[place])
             at = (x - left) / (right - left), (y - low) / (high - low)
-            if any(abs(at[0] - a) < APART[0] and abs(at[1] - b) < APART[1] for a, b in taken):
+            if any(abs(at[0] - a) < APART[0] and abs(at[1] - b) < APART[1] for a, b in used):
                 continue
-            taken.append(at)
+            used.append(at)
             ax.annotate(
                 str(self.n_leaves[place]),
                 (x, y),
@@ -242,12 +258,12 @@ class FrontierDisplay(Display):
 
 
 def _finite(errors: FloatArray | None) -> FloatArray | None:
-    """Errors that a bar can show; those that are not known have none."""
+    """Replace unknown errors by 0."""
     return None if errors is None else np.where(np.isfinite(errors), errors, 0.0)
 
 
 def _names(frontier: Frontier, order: LongArray, chosen: int | None) -> dict[int, str]:
-    """What is said of the chosen candidate and of the ends; of one that is several, all."""
+    """Describe the chosen candidate and both ends by index."""
     roles: dict[int, list[str]] = {}
     allowed = "" if frontier.compared is None else " allowed"
     ends = ((f"most stable{allowed}", int(order[0])), (f"best score{allowed}", int(order[-1])))
@@ -273,46 +289,46 @@ def _figures(frontier: Frontier, place: int) -> str:
 # -- split support -------------------------------------------------------------------------------------
 
 
-BAR, WIDE = 1.24, 0.3  # where the bars of the fractions begin, and how long one is: thresholds are 0 to 1
-INDENT = 10.0  # points, of a split for every split above it
+BAR, WIDE = 1.24, 0.3  # start and length of the bars, on the scale of thresholds from 0 to 1
+INDENT = 10.0  # points for every split above
 
 
 @dataclass(eq=False)
 class SplitSupportDisplay(Display):
-    """One line per split, in the order of the tree: a stroke at every threshold of other trees there.
+    """Support of each split, in the order of the tree: thresholds of other trees at the same place.
 
-    The longer a stroke, the more trees have it; the tree's own threshold is a diamond. A line runs from the
-    lowest to the highest value of its feature.
-    The bars on the right are the fraction of the reference trees that split on the feature at this place,
-    the marks on them that of the candidates.
+    A line runs from the lowest to the highest value of the feature. It has a stroke at every threshold of
+    the other trees, longer for more trees, and a diamond at the tree's own threshold. The bars on the right
+    are the fraction of the reference trees that split on the feature at this place, the marks that of the
+    candidates.
     """
 
     supports: tuple[SplitSupport, ...]
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
-        """The splits of the tree of a fitted stable tree."""
+        """Show the splits of a fitted stable tree."""
         return cls.from_result(model.split_support(), ax=ax)
 
     @classmethod
     def from_run(cls, run: Any, *, ax: Any = None) -> Self:
-        """The splits of the tree of a run, by its reference trees and, where they are samples, candidates."""
+        """Show the splits of the tree of a run, by its reference trees and sampled candidates."""
         candidates = () if run.frontier.has_teacher else run.candidates
         return cls.from_result(split_support(run.model, run.references, candidates), ax=ax)
 
     @classmethod
     def from_result(cls, supports: Sequence[SplitSupport], *, ax: Any = None) -> Self:
-        """What `split_support` found."""
+        """Show a result of `split_support`."""
         return cls(tuple(supports))._drawn_on(ax)
 
     @property
     def drawn(self) -> tuple[SplitSupport, ...]:
-        """The splits that there is room for, those nearest to the root, in the order of the tree."""
+        """The splits nearest to the root, at most MOST_ROWS, in the order of the tree."""
         nearest = sorted(self.supports, key=lambda each: each.depth)[:MOST_ROWS]
         return tuple(each for each in self.supports if each in nearest)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
+        """Draw on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         drawn = self.drawn
         with self._drawing(ax, (7.6, rows_height(len(drawn)) + 0.7)) as ax:
             note = named_rows(ax, [""] * len(drawn), len(self.supports), "splits")
@@ -330,7 +346,7 @@ class SplitSupportDisplay(Display):
     # -- parts ----------------------------------------------------------------------------------------
 
     def _draw_names(self, ax: Axes) -> None:
-        """The questions on the left, those below another being indented."""
+        """Write the splits on the left, indented by depth."""
         texts = [label(each.short) for each in self.drawn]
         pairs = zip(texts, self.drawn, strict=True)
         widest = max((INDENT * each.depth + text_width(text, 9.2) for text, each in pairs), default=0.0)
@@ -351,28 +367,28 @@ class SplitSupportDisplay(Display):
             ax.plot([0, 1], [row, row], "-", lw=6, color=SHADE, solid_capstyle="round", zorder=1)
             if each.categories is not None:
                 same = float(np.mean([fraction for _, fraction in each.categories]))
-                told = f"{rounded_percent(same)} of the categories go the same way"
-                ax.text(0.5, row, told, color=GREY, fontsize=8.5, ha="center", va="center")
+                text = f"{rounded_percent(same)} of the categories go the same way"
+                ax.text(0.5, row, text, color=GREY, fontsize=8.5, ha="center", va="center")
                 continue
-            told = "thresholds of other trees, the longer the more"
-            ax.plot(*_strokes(each, row), "-", lw=1.3, color=BLUE, zorder=2, label=told)
+            text = "thresholds of other trees (longer: more trees)"
+            ax.plot(*_strokes(each, row), "-", lw=1.3, color=BLUE, zorder=2, label=text)
             if each.threshold is not None:
                 own = _on_scale(each, np.array([each.threshold]))
-                told = "threshold of this tree"
-                ax.plot(own, [row], "D", ms=6.5, mfc=RED, mec="white", ls="none", zorder=4, label=told)
+                text = "threshold of this tree"
+                ax.plot(own, [row], "D", ms=6.5, mfc=RED, mec="white", ls="none", zorder=4, label=text)
         _first_of_each(ax)
 
     def _draw_fractions(self, ax: Axes) -> None:
         rows = np.arange(len(self.drawn))
-        asked = np.array([each.references for each in self.drawn])
+        shares = np.array([each.references for each in self.drawn])
         ax.barh(rows, np.full(len(rows), WIDE), 0.5, BAR, color=SHADE, zorder=1)
         ax.barh(
-            *(rows, WIDE * asked, 0.5, BAR),
+            *(rows, WIDE * shares, 0.5, BAR),
             color=OUTLINE,
             zorder=2,
             label="reference trees that split on it there",
         )
-        for row, fraction in zip(rows.tolist(), asked.tolist(), strict=True):
+        for row, fraction in zip(rows.tolist(), shares.tolist(), strict=True):
             text = rounded_percent(fraction)
             ax.text(BAR + WIDE + 0.02, row, text, va="center", fontsize=9)
         known = [(row, each.candidates) for row, each in enumerate(self.drawn) if each.candidates is not None]
@@ -389,7 +405,7 @@ class SplitSupportDisplay(Display):
 
 
 def _strokes(support: SplitSupport, row: int) -> tuple[FloatArray, FloatArray]:
-    """An upright line at each threshold, the longer the more trees ask it, as one path with gaps."""
+    """Return upright strokes at the thresholds, longer for more trees, as one path with gaps."""
     values, counts = np.unique(np.array(support.tree_thresholds), return_counts=True)
     half = 0.12 + 0.26 * counts / counts.max(initial=1)
     gaps = np.full(len(values), np.nan)
@@ -398,16 +414,16 @@ def _strokes(support: SplitSupport, row: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _on_scale(support: SplitSupport, values: Any) -> Any:
-    """The values as fractions of the way from the lowest to the highest value of the feature."""
+    """Return the values as fractions of the range of the feature."""
     low, high = support.range
     return (values - low) / (high - low) if high > low else np.full(len(values), 0.5)
 
 
 def _first_of_each(ax: Axes) -> None:
-    """Each kind of mark once in the legend."""
+    """Keep each kind of mark once in the legend."""
     seen: set[str] = set()
     for line in ax.get_lines():
-        told = str(line.get_label())
-        if told in seen:
+        text = str(line.get_label())
+        if text in seen:
             line.set_label("_more")
-        seen.add(told)
+        seen.add(text)

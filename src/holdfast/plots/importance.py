@@ -1,4 +1,4 @@
-"""How much each feature brings, as bars, and how much that varies from tree to tree."""
+"""Plot of the importance of features, with its variation from tree to tree."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -22,16 +22,24 @@ SHARE = "fraction of the decrease of impurity"
 
 @dataclass(eq=False)
 class ImportanceDisplay(Display):
-    """A bar for each feature, the most important first."""
+    """Importance of features as bars, the most important first.
+
+    Examples
+    --------
+    >>> from holdfast import ImportanceDisplay, TreeClassifier
+    >>> model = TreeClassifier().fit([[20.0, 1.0], [50.0, 1.5]], ["no", "yes"])
+    >>> ImportanceDisplay.from_estimator(model).names
+    ('x0', 'x1')
+    """
 
     names: tuple[str, ...]
     importances: FloatArray
     measure: str = SHARE
     spread: FloatArray | None = None  # standard deviation over the trees
     n_trees: int = 1
-    chosen: FloatArray | None = None  # the same figure of the chosen tree, where the bars are of many
+    chosen: FloatArray | None = None  # importances of the chosen tree, if the bars are of many trees
     max_features: int = MOST_FEATURES  # bars to draw
-    is_signed: bool = False  # can it be below 0? Otherwise whiskers end there
+    is_signed: bool = False  # False: whiskers end at 0
 
     def __post_init__(self) -> None:
         if self.max_features < 1:
@@ -41,10 +49,15 @@ class ImportanceDisplay(Display):
     def from_result(
         cls, result: Any, *, kind: str | None = None, max_features: int = MOST_FEATURES, ax: Any = None
     ) -> Self:
-        """The figures of `Importances`, of the features that trees use, or of a tree.
+        """Show importances, the use of features, or a tree.
 
-        `kind` is one of the columns of `Importances`: "total_decrease", "decrease_per_split" or
-        "permutation". By default it is the last, if it was measured, and otherwise the first.
+        Parameters
+        ----------
+        result : Importances, FeatureUses or Tree
+        kind : {"total_decrease", "decrease_per_split", "permutation"}, optional
+            Column of `Importances`. Default: "permutation" if it was measured, else "total_decrease".
+        max_features : int
+        ax : matplotlib Axes, optional
         """
         if isinstance(result, Importances):
             return cls._from_table(result, kind, max_features)._drawn_on(ax)
@@ -74,10 +87,10 @@ class ImportanceDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, *, max_features: int = MOST_FEATURES, ax: Any = None) -> Self:
-        """The importances of any fitted estimator that has some.
+        """Show the importances of a fitted estimator.
 
-        Of a forest or bagging they are `importances_`. Of a stable tree they are those of all trees that it
-        was chosen from, and a diamond marks its own. Of others they are `feature_importances_`.
+        A forest or bagging has `importances_`. For a stable tree the bars are of the reference trees and
+        candidates, and a diamond marks the chosen tree. Other estimators have `feature_importances_`.
         """
         if isinstance(found := getattr(model, "importances_", None), Importances):
             return cls.from_result(found, max_features=max_features, ax=ax)
@@ -101,13 +114,13 @@ class ImportanceDisplay(Display):
 
     @property
     def order(self) -> list[int]:
-        """The features that are drawn, the most important first."""
+        """Indices of the features that are drawn, the most important first."""
         order = np.argsort(-round_last_digits(self.importances), kind="stable")
         shown: list[int] = order[: self.max_features].tolist()
         return shown
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the bars, with whiskers where there are many trees."""
+        """Draw the bars, with whiskers if there are several trees."""
         order = self.order
         places = np.arange(len(order))
         with self._drawing(ax, (7.0, min(1.7 + 0.28 * len(order), 40.0))) as ax:
@@ -143,7 +156,7 @@ class ImportanceDisplay(Display):
         return self
 
     def _whiskers(self, order: list[int]) -> FloatArray:
-        """Their lengths to the left and to the right."""
+        """Return the lengths of the whiskers to the left and to the right."""
         assert self.spread is not None
         right = self.spread[order]
         return np.stack([right if self.is_signed else np.minimum(right, self.importances[order]), right])
@@ -167,5 +180,5 @@ def _measure(table: Importances, kind: str) -> str:
         return "decrease of impurity per split"
     metric = table.metric
     if metric is None:
-        return "what permuting the feature costs"
+        return "loss of score when the feature is permuted"
     return f"{'rise' if metric.is_loss else 'loss'} of {metric.title} when the feature is permuted"

@@ -1,4 +1,4 @@
-"""The space of two features, cut up by a tree, with the rows in it."""
+"""Plot of the partition of two features by a tree, with rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ from holdfast.tree.stats import positive_class
 from holdfast.tree.svg import BLUE, INK, PAPER, darken, lighten, nth_colour
 from holdfast.tree.tree import LEAF, Tree
 
-MARGIN, GAP, BAND = 0.04, 0.03, 0.09  # beyond the values; before and of the band of missing values
+MARGIN, GAP, BAND = 0.04, 0.03, 0.09  # margin of the axis; gap before and width of the band of missing values
 Span = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class FeatureAxis:
-    """Where the values of a feature stand."""
+    """The axis of a feature, with a band for missing values if there are any."""
 
     feature: Feature
     low: float  # of the known values that are drawn
@@ -39,7 +39,7 @@ class FeatureAxis:
 
     @classmethod
     def of(cls, feature: Feature, values: FloatArray) -> Self:
-        """The axis that holds these values, numbers or positions of categories, and the schema's range."""
+        """Return an axis for these values, numbers or indices of categories, and the schema's range."""
         known = values[~np.isnan(values)]
         if feature.categories:
             low, high = -0.5, len(feature.categories) - 0.5
@@ -59,7 +59,7 @@ class FeatureAxis:
         return self.low if self.missing is None else self.missing[0]
 
     def spans(self, condition: Condition | None) -> list[Span]:
-        """The stretches of the axis that the condition allows; without one, all of it."""
+        """Return the intervals of the axis that the condition allows; all of it without a condition."""
         known = [(self.low, self.high)] if condition is None else self._known_spans(condition)
         allows_missing = condition is None or condition.missing
         return [*known, *([self.missing] if self.missing and allows_missing else [])]
@@ -74,14 +74,14 @@ class FeatureAxis:
         return list(zip(turns[::2], turns[1::2], strict=True))
 
     def places(self, values: FloatArray) -> FloatArray:
-        """Where these values stand; missing ones in the middle of their band."""
+        """Return the coordinates of values; missing ones are in the middle of their band."""
         middle = np.nan if self.missing is None else sum(self.missing) / 2
         return np.where(np.isnan(values), middle, values)
 
 
 @dataclass(frozen=True)
 class Region:
-    """A rectangle in which all rows reach one leaf; a leaf may have several, where categories lie apart."""
+    """A rectangle whose rows reach one leaf; a leaf may have several."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -94,21 +94,21 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Held:
-    """A feature that does not vary on the plot, and the value at which it is held."""
+class FixedFeature:
+    """A feature that is not on an axis, with its fixed value."""
 
     feature: Feature
     value: float  # a number, or the position of a category; NaN if it is missing
 
     @property
     def label(self) -> Label | None:
-        """The value as data has it; None if it is missing."""
+        """The value as in the data; None if it is missing."""
         if np.isnan(self.value):
             return None
         return self.feature.categories[int(self.value)] if self.feature.categories else self.value
 
     def meets(self, condition: Condition | None) -> bool:
-        """Is the value allowed?"""
+        """Return True if the condition allows the value."""
         if condition is None:
             return True
         if np.isnan(self.value):
@@ -118,8 +118,10 @@ class Held:
         return condition.low < self.value <= condition.high
 
 
-def regions(tree: Tree, x: FeatureAxis, y: FeatureAxis | None, held: Sequence[Held]) -> tuple[Region, ...]:
-    """The rectangles of the plot, which cover it without overlapping, in the order of the leaves.
+def regions(
+    tree: Tree, x: FeatureAxis, y: FeatureAxis | None, held: Sequence[FixedFeature]
+) -> tuple[Region, ...]:
+    """Return the rectangles that partition the plot, in the order of the leaves.
 
     Without a second feature they are bands from 0 to 1.
     """
@@ -137,7 +139,7 @@ def _spans(y: FeatureAxis | None, rule: Rule) -> list[tuple[float, float]]:
 
 
 def features_shown(tree: Tree, features: Sequence[str] | None) -> list[int]:
-    """The numbers of the one or two features that are named, or of the two most important ones."""
+    """Return the indices of the one or two named features, or of the two most important ones."""
     names = tree.schema.names
     if features is None:
         order = np.argsort(-round_last_digits(tree.importances), kind="stable")
@@ -151,19 +153,18 @@ def features_shown(tree: Tree, features: Sequence[str] | None) -> list[int]:
 
 def held_values(
     tree: Tree, columns: Mapping[int, FloatArray], given: Mapping[str, Any], shown: Sequence[int]
-) -> tuple[Held, ...]:
-    """The features that the tree asks about and the plot does not show, each at one value.
-
-    That is the given one or, typically, the median of the rows, or their most frequent category.
-    """
+) -> tuple[FixedFeature, ...]:
+    """Fix the other features of the tree: at given values, or at the median or most frequent category."""
     names = tree.schema.names
     for name in given:
         if name not in names or names.index(name) in shown:
-            why = "is on an axis" if name in names else "is none"
-            raise ParameterError(f"at={{{name!r}: ...}} must name a feature that is not shown, and it {why}.")
+            why = "is on an axis" if name in names else "is no feature of the tree"
+            raise ParameterError(
+                f"at={{{name!r}: ...}} must name a feature that is not shown; {name!r} {why}."
+            )
     others = [number for number in columns if number not in shown]
     return tuple(
-        Held(
+        FixedFeature(
             tree.schema.features[number],
             _coded(tree.schema.features[number], given[names[number]])
             if names[number] in given
@@ -173,8 +174,8 @@ def held_values(
     )
 
 
-def rows_elsewhere(tree: Tree, rows: FloatArray, used: Sequence[int], held: Sequence[Held]) -> int:
-    """Rows whose leaf is another once the other features are held."""
+def rows_elsewhere(tree: Tree, rows: FloatArray, used: Sequence[int], held: Sequence[FixedFeature]) -> int:
+    """Count the rows that reach another leaf once the other features are fixed."""
     if not held:
         return 0
     routes, every = Routes.of(tree, np.asarray(used)), freeze(np.arange(len(rows), dtype=np.int32))
@@ -192,7 +193,7 @@ def _coded(feature: Feature, value: Any) -> float:
         return float(value)
     if value not in feature.categories:
         raise ParameterError(
-            f"at={{{feature.name!r}: {value!r}}} is no category of it: {list(feature.categories)}."
+            f"at={{{feature.name!r}: {value!r}}} is no category: choose one of {list(feature.categories)}."
         )
     return float(feature.categories.index(value))
 
@@ -211,26 +212,35 @@ def _typical(feature: Feature, values: FloatArray) -> float:
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MOST_TICKS = 24  # categories with a name
 MOST_ROWS = 2000  # drawn, at even steps through the data
-MOST_HELD = 4  # told in words
-APART = (0.7548776662, 0.5698402910)  # steps across and up: multiples of both fill a square evenly
-THIN = 0.02  # of a region that an edge would cover, as a fraction of the axis
-LEAST_SIDE = 0.09  # of a region that holds words, as a fraction of the axis
+MOST_HELD = 4  # named in the note
+APART = (0.7548776662, 0.5698402910)  # steps whose multiples fill a square evenly
+THIN = 0.02  # least width of a region with an edge, as a fraction of the axis
+LEAST_SIDE = 0.09  # of a region with text, as a fraction of the axis
 NUMBERS = LinearSegmentedColormap.from_list("numbers", [lighten(BLUE, 0.05), BLUE, darken(BLUE, 0.45)])
 
 
 @dataclass(eq=False)
 class PartitionDisplay(Display):
-    """Regions of two features that end in one leaf each; all other features are held at one value."""
+    """Regions of two features by leaf; all other features are fixed.
+
+    Examples
+    --------
+    >>> from holdfast import PartitionDisplay, TreeClassifier
+    >>> X, y = [[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"]
+    >>> display = PartitionDisplay.from_estimator(TreeClassifier().fit(X, y), X, y)
+    >>> [region.x[1] for region in display.regions][0]
+    40.0
+    """
 
     tree: Tree
     x: FeatureAxis
-    y: FeatureAxis | None  # None where the tree knows one feature only
+    y: FeatureAxis | None  # None if only one feature is shown
     regions: tuple[Region, ...]
-    held: tuple[Held, ...]
-    points: FloatArray  # (rows, 2) numbers, or positions of categories; NaN where missing
-    target: Any = None  # (rows,) index of the class, -1 if it is unknown, or number; None: not given
-    n_elsewhere: int = 0  # rows that reach another leaf than that of the region in which they stand
-    positive: int | None = None  # index of the class whose probability is told; None: of each region's own
+    held: tuple[FixedFeature, ...]
+    points: FloatArray  # (rows, 2) numbers or indices of categories; NaN if missing
+    target: Any = None  # (rows,) index of the class, -1 if unknown, or number
+    n_elsewhere: int = 0  # rows that reach another leaf than that of their region
+    positive: int | None = None  # class whose probability is shown; None: the predicted one
 
     @classmethod
     def from_estimator(
@@ -244,12 +254,20 @@ class PartitionDisplay(Display):
         positive: Label | None = None,
         ax: Any = None,
     ) -> Self:
-        """The partition of a tree, or of a fitted estimator of one tree, with the rows X in it.
+        """Show the partition of a tree with rows; the rectangles are exact, from the rules.
 
-        `features` are the names of one or two; by default the two most important ones. The others that the
-        tree asks about are held at the values that `at` gives by name or else, of the rows X, at the lower
-        median or the most frequent category. The rectangles are exact: they come from the rules of the tree.
-        Of two classes the probability of `positive` is told, by default that of the tree.
+        Parameters
+        ----------
+        model : Tree or fitted estimator of one tree
+        X, y : array-like
+            Rows to draw; y is optional.
+        features : sequence of str, optional
+            One or two features for the axes. Default: the two most important ones.
+        at : mapping of str to value, optional
+            Values of other features. Default: the lower median or the most frequent category of X.
+        positive : label, optional
+            Class whose probability is shown. Default: that of the tree.
+        ax : matplotlib Axes, optional
         """
         tree = tree_of(model)
         shown = features_shown(tree, features)
@@ -330,15 +348,15 @@ class PartitionDisplay(Display):
     def _words(self, leaf: int) -> str:
         if not self.tree.schema.target.is_classes:
             return number_text(float(self.tree.value[leaf, 0]), 3)
-        told = int(self.tree.outcome[leaf]) if self.positive is None else self.positive
-        name = label(label_text(self.tree.schema.target.classes[told]), 14)
-        return f"{name} {rounded_percent(float(self.tree.value[leaf, told]))}"
+        shown = int(self.tree.outcome[leaf]) if self.positive is None else self.positive
+        name = label(label_text(self.tree.schema.target.classes[shown]), 14)
+        return f"{name} {rounded_percent(float(self.tree.value[leaf, shown]))}"
 
     @property
     def _norm(self) -> Normalize:
-        """Numbers on the scale of the colours: those of all leaves."""
-        said = self.tree.value[self.tree.feature == LEAF, 0]
-        return Normalize(float(said.min()), float(said.max()), clip=True)
+        """The colour scale, from the least to the greatest leaf value."""
+        values = self.tree.value[self.tree.feature == LEAF, 0]
+        return Normalize(float(values.min()), float(values.max()), clip=True)
 
     def _draw_rows(self, ax: Axes) -> None:
         step = -(-len(self.points) // MOST_ROWS) or 1
@@ -367,7 +385,7 @@ class PartitionDisplay(Display):
             text.set_parse_math(False)
 
     def _places(self, rows: Any) -> tuple[FloatArray, FloatArray]:
-        """Where the rows stand; those of one category are moved apart, the same way every time."""
+        """Return the coordinates of the rows; those of one category are spread deterministically."""
         axes = (self.x, self.y)
         places = [
             np.full(len(rows), 0.5) if axis is None else axis.places(self.points[rows, number])
@@ -390,13 +408,15 @@ class PartitionDisplay(Display):
     def _note(self) -> str:
         parts = []
         if self.held:
-            told = [f"{label(held.feature.name, 24)} = {_value_text(held)}" for held in self.held[:MOST_HELD]]
-            more = len(self.held) - len(told)
-            parts.append(f"Held at: {', '.join(told)}{f' and {more} more' if more else ''}.")
+            fixed = [
+                f"{label(held.feature.name, 24)} = {_value_text(held)}" for held in self.held[:MOST_HELD]
+            ]
+            more = len(self.held) - len(fixed)
+            parts.append(f"Fixed at: {', '.join(fixed)}{f' and {more} more' if more else ''}.")
         if self.n_elsewhere:
             n_rows = pluralize(len(self.points), "row")
             parts.append(
-                f"{self.n_elsewhere:,} of {n_rows} reach another leaf, as they differ in what is held."
+                f"{self.n_elsewhere:,} of {n_rows} reach another leaf, because their fixed features differ."
             )
         if len(self.points) > MOST_ROWS:
             parts.append(f"Some of {pluralize(len(self.points), 'row')} are drawn.")
@@ -426,7 +446,7 @@ def _target(tree: Tree, y: Any, n_rows: int) -> Any:
 # -- texts and places -----------------------------------------------------------------------------------
 
 
-def _value_text(held: Held) -> str:
+def _value_text(held: FixedFeature) -> str:
     value = held.label
     if value is None:
         return "missing"
@@ -448,7 +468,7 @@ def _draw_ticks(axis: Axis, feature_axis: FeatureAxis | None) -> None:
     else:
         low, high = feature_axis.low, feature_axis.high
         located = axis.get_major_locator().tick_values(low, high)
-        # The first would touch the word for missing values.
+        # The first tick would overlap with the label of missing values.
         places = [float(tick) for tick in located if low + MARGIN * (high - low) <= tick <= high]
         names = [number_text(place, 6) for place in places]
     if feature_axis.missing is not None:
@@ -457,5 +477,5 @@ def _draw_ticks(axis: Axis, feature_axis: FeatureAxis | None) -> None:
 
 
 def _steps(n: int, unit: float) -> FloatArray:
-    """Numbers from -0.5 to 0.5 that spread evenly, however many they are."""
+    """Return n evenly spread numbers from -0.5 to 0.5."""
     return np.asarray(np.arange(1, n + 1) * unit % 1.0 - 0.5, np.float64)

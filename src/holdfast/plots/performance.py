@@ -1,4 +1,4 @@
-"""How well a model performs: ROC and calibration curves, net benefit, out-of-bag error, loss by rounds."""
+"""Plots of performance: ROC and calibration curves, net benefit, out-of-bag error, loss by rounds."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
@@ -32,21 +32,36 @@ from holdfast.tree.svg import BLUE, GREY, INK, PAPER, RED, lighten, nth_colour
 
 @dataclass(eq=False)
 class RocDisplay(Display):
-    """True against false positives at every threshold of the probability of one class."""
+    """ROC curve: true against false positive rate at every threshold of a probability.
+
+    Examples
+    --------
+    >>> from holdfast import RocDisplay, TreeClassifier
+    >>> X, y = [[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"]
+    >>> RocDisplay.from_estimator(TreeClassifier().fit(X, y), X, y).roc_auc
+    1.0
+    """
 
     fpr: FloatArray
     tpr: FloatArray
     roc_auc: float
-    positive: str  # the class whose probability it is
-    by_leaf: bool = True  # a tree: each point adds a leaf, the likeliest first
+    positive: str  # class of the probability
+    by_leaf: bool = True  # each point adds a leaf of a tree, the most probable first
 
     @classmethod
     def from_estimator(
         cls, model: Any, X: Any, y: Any, *, positive: Label | None = None, ax: Any = None
     ) -> Self:
-        """The curve of a fitted model or a tree on rows X, of classes y, that it has not seen.
+        """Show the curve of a fitted model or a tree on new rows.
 
-        `positive` is by default that of the model, where there are two classes; of more it must be said.
+        Parameters
+        ----------
+        model : fitted classifier or Tree
+        X, y : array-like
+            Rows and classes that the model was not trained on.
+        positive : label, optional
+            Class of the probability, required for more than two classes. Default: that of the model.
+        ax : matplotlib Axes, optional
         """
         place = positive_index(model, y, positive)
         name = classes_of(model)[place]
@@ -62,7 +77,7 @@ class RocDisplay(Display):
     def from_predictions(
         cls, predicted: FloatArray, truth: Any, *, positive: str, by_leaf: bool = False, ax: Any = None
     ) -> Self:
-        """The curve of predicted probabilities, and whether each row is of the class."""
+        """Show the curve of predicted probabilities; `truth` flags the rows of the class."""
         from sklearn.metrics import auc, roc_curve
 
         fpr, tpr, _ = roc_curve(truth, predicted, drop_intermediate=not by_leaf)
@@ -90,39 +105,56 @@ class RocDisplay(Display):
 # -- calibration ---------------------------------------------------------------------------------------
 
 
-N_BINS = 10  # of a model that says more different things than a tree
+N_BINS = 10  # of a model with many different predictions
 MOST_SPREAD_ROWS = 250  # drawn, evenly spread
 SMALLEST, LARGEST = 25.0, 500.0  # areas of marks, in square points
 
 
 class CalibrationPoint(NamedTuple):
-    """Rows with the same prediction or, where a model has many, with nearly the same."""
+    """Rows with the same prediction, or a bin of similar predictions."""
 
     predicted: float  # mean probability, or mean predicted number
-    observed: float  # fraction of the rows that are of the class, or their mean
-    low: float  # interval of the observed fraction or mean
+    observed: float  # fraction of the class, or mean of the rows
+    low: float  # ends of the interval of `observed`
     high: float
     n_rows: int
 
 
 @dataclass(eq=False)
 class CalibrationDisplay(Display):
-    """Predictions against observations, a point for each leaf, or bin of predictions."""
+    """Calibration: observed frequencies against predictions, a point for each leaf or bin.
+
+    Examples
+    --------
+    >>> from holdfast import CalibrationDisplay, TreeClassifier
+    >>> X, y = [[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"]
+    >>> display = CalibrationDisplay.from_estimator(TreeClassifier().fit(X, y), X, y)
+    >>> [(point.predicted, point.observed) for point in display.points]
+    [(0.0, 0.0), (1.0, 1.0)]
+    """
 
     points: tuple[CalibrationPoint, ...]
-    positive: str  # the class whose probability it is; "" for numbers
+    positive: str  # class of the probability; "" for numbers
     level: float = 0.95  # of the intervals
     by_leaf: bool = True
-    target: str = ""  # the name of the number that is predicted
+    target: str = ""  # name of a numeric target
 
     @classmethod
     def from_estimator(
         cls, model: Any, X: Any, y: Any, *, positive: Label | None = None, level: float = 0.95, ax: Any = None
     ) -> Self:
-        """The calibration on rows X, of classes y, that the model has not seen.
+        """Show the calibration on new rows, by leaf for a tree, else in ten bins of equal size.
 
-        A tree has a point for each of its leaves that some row reaches. Another model has ten bins of equally
-        many rows. `positive` is by default that of the model. Intervals are Wilson's.
+        Parameters
+        ----------
+        model : fitted classifier or Tree
+        X, y : array-like
+            Rows and classes that the model was not trained on.
+        positive : label, optional
+            Class of the probability. Default: that of the model.
+        level : float
+            Of Wilson's intervals.
+        ax : matplotlib Axes, optional
         """
         place = positive_index(model, y, positive)
         name = classes_of(model)[place]
@@ -138,9 +170,9 @@ class CalibrationDisplay(Display):
     def from_predictions(
         cls, predicted: FloatArray, truth: FloatArray, *, positive: str = "", target: str = "", ax: Any = None
     ) -> Self:
-        """The calibration of predictions: probabilities with 0 and 1 as truth, or numbers without `positive`.
+        """Show the calibration of probabilities with 0 and 1 as truth, or of numbers without `positive`.
 
-        Few different predictions have a point each; of many, rows are put into ten bins.
+        Few distinct predictions have a point each; many are divided into ten bins.
         """
         by_leaf = len(np.unique(predicted)) <= 4 * N_BINS
         parts = np.unique(predicted, return_inverse=True)[1] if by_leaf else _bins(predicted)
@@ -187,7 +219,7 @@ def _mean_point(predicted: FloatArray, truth: FloatArray, level: float) -> Calib
 
 
 def _bins(predicted: FloatArray) -> LongArray:
-    """The bin of every row, ten of about equally many rows; rows with the same prediction share one."""
+    """Return the bin of every row, ten of about equal size; equal predictions share a bin."""
     edges = np.unique(np.quantile(predicted, np.linspace(0.0, 1.0, N_BINS + 1)[1:-1]))
     return np.asarray(np.searchsorted(edges, predicted, side="left"), np.int64)
 
@@ -197,9 +229,9 @@ def _bins(predicted: FloatArray) -> LongArray:
 
 @dataclass(eq=False)
 class SpreadDisplay(Display):
-    """The prediction of one tree for every row, and where nine of ten predictions of other trees lie."""
+    """Prediction of one tree for every row, and the range of nine in ten predictions of other trees."""
 
-    predicted: FloatArray  # of the rows that are drawn, in rising order
+    predicted: FloatArray  # of the rows that are drawn, in ascending order
     bands: dict[str, tuple[FloatArray, FloatArray]]  # of groups of trees: 5 % and 95 % quantiles
     target: str
     is_risk: bool
@@ -208,8 +240,8 @@ class SpreadDisplay(Display):
     def from_predictions(
         cls, own: FloatArray, others: dict[str, FloatArray], *, target: str, is_risk: bool, ax: Any = None
     ) -> Self:
-        """The predictions of the tree, and those of groups of other trees, (trees, rows) each."""
-        # Ties by the other predictions: the picture does not depend on the order of the rows.
+        """Show predictions of a tree, and of groups of other trees, each of shape (trees, rows)."""
+        # Ties are broken by the other predictions, so that the order of the rows does not matter.
         order = np.lexsort([*(np.round(each.mean(axis=0), 12) for each in others.values()), own])
         if len(order) > MOST_SPREAD_ROWS:
             order = order[np.linspace(0, len(order) - 1, MOST_SPREAD_ROWS).round().astype(int)]
@@ -223,8 +255,8 @@ class SpreadDisplay(Display):
             rows = np.arange(len(self.predicted)) + 0.5
             colours = {"reference": lighten(GREY, 0.35), "near-best": lighten(BLUE, 0.6)}
             for name in sorted(self.bands, reverse=True):
-                told = f"nine of ten {name} trees"
-                ax.vlines(rows, *self.bands[name], color=colours.get(name, GREY), linewidth=1.6, label=told)
+                text = f"nine of ten {name} trees"
+                ax.vlines(rows, *self.bands[name], color=colours.get(name, GREY), linewidth=1.6, label=text)
             ax.plot(rows, self.predicted, ".", color=RED, markersize=3.5, label="chosen tree")
             ax.set_xlim(0, len(rows))
             if self.is_risk:
@@ -240,13 +272,13 @@ class SpreadDisplay(Display):
 # -- decision curve ------------------------------------------------------------------------------------
 
 
-LOWEST = -0.25  # of the picture, as a fraction of its height: what loses more is not worth looking at
-EVERY = 10  # points of a curve from one mark to the next
+LOWEST = -0.25  # lower end of the picture, as a fraction of its height
+EVERY = 10  # points of a curve between two marks
 
 
 @dataclass(eq=False)
 class DecisionCurveDisplay(Display):
-    """The net benefit of models by the probability from which on one acts, next to acting on all or none."""
+    """Net benefit of models by decision threshold, compared with acting on all or on none."""
 
     thresholds: FloatArray
     names: tuple[str, ...]
@@ -258,7 +290,7 @@ class DecisionCurveDisplay(Display):
 
     @classmethod
     def from_result(cls, result: DecisionCurve, *, ax: Any = None) -> Self:
-        """The curves as `decision_curve` found them."""
+        """Show a result of `decision_curve`."""
         return cls(
             result.thresholds,
             result.names,
@@ -273,7 +305,7 @@ class DecisionCurveDisplay(Display):
     def from_estimator(
         cls, model: Any, X: Any, y: Any, *, positive: Label | None = None, ax: Any = None
     ) -> Self:
-        """The curve of a model, or those of a mapping of names to several, on rows new to them."""
+        """Show the curves of a model, or of a mapping of names to models, on new rows."""
         return cls.from_result(decision_curve(model, X, y, positive=positive), ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -292,7 +324,7 @@ class DecisionCurveDisplay(Display):
             ax.set_title(f"Decision curve: acting on {label(self.positive, 20)}", parse_math=False)
             ax.set_ylabel("net benefit per row")
             note = f"{self.n_rows:,} rows. Bands are one standard error wide on each side."
-            label_with_note(ax, "probability from which on one acts", note)
+            label_with_note(ax, "decision threshold (probability from which on one acts)", note)
             legend_below(ax, columns=2, points=58)
         return self
 
@@ -322,19 +354,18 @@ FEW = 30  # points, up to which each has a mark
 
 @dataclass(eq=False)
 class OutOfBagDisplay(Display):
-    """How well the first trees of an ensemble predict the rows outside their bags, by their number."""
+    """Out-of-bag score of an ensemble by its number of trees."""
 
     n_estimators: LongArray
-    values: FloatArray  # NaN where there is no score
+    values: FloatArray  # NaN without a score
     measure: str = "out-of-bag score"
-    name: str = ""  # of the model, where several stand on one plot
+    name: str = ""  # of the model, if a plot shows several
 
     @classmethod
     def from_estimator(cls, model: Any, *, name: str = "", ax: Any = None) -> Self:
-        """The curve that a fitted forest or bagging keeps where `oob_score` asks for it.
+        """Show the curve of a forest or bagging that was fitted with `oob_score`.
 
-        Accuracy is shown as error, 1 - accuracy, and losses as they are: lower is better. Other scores are
-        shown as they are: higher is better.
+        Accuracy is shown as error, 1 - accuracy; losses and other scores are shown as they are.
         """
         curve = getattr(model, "oob_curve_", None)
         if not isinstance(curve, Curve):
@@ -347,16 +378,16 @@ class OutOfBagDisplay(Display):
 
     @classmethod
     def from_result(cls, curve: Curve, *, name: str = "", ax: Any = None) -> Self:
-        """The scores of a curve as they are, higher being better: it does not know its metric."""
+        """Show the scores of a curve, higher being better: a curve does not know its metric."""
         return cls(curve.n_estimators, curve.scores, name=name)._drawn_on(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the curve, with its last value in words."""
+        """Draw the curve, with its last value in the legend."""
         with self._drawing(ax, (7.0, 4.0)) as ax:
             known = np.flatnonzero(~np.isnan(self.values))
             x, y = self.n_estimators[known], self.values[known]
             marker = "o" if len(x) <= FEW else ""
-            colour = nth_colour(len(ax.lines) // 2)  # each curve comes with the line of its last value
+            colour = nth_colour(len(ax.lines) // 2)  # each curve has a second line at its last value
             (line,) = ax.plot(x, y, color=colour, marker=marker, markersize=4)
             last = f"{number_text(float(y[-1]), 3)} with {pluralize(int(x[-1]), 'tree')}"
             line.set_label(f"{label(self.name)}: {last}" if self.name else last)
@@ -371,7 +402,7 @@ class OutOfBagDisplay(Display):
 
 
 def _shown(scores: FloatArray, metric: Metric) -> tuple[FloatArray, str]:
-    """The scores as they are shown, and what they are called."""
+    """Return the scores as shown, and their name."""
     if metric.name == "accuracy":
         return 1.0 - scores, "out-of-bag error"
     return (-scores if metric.is_loss else scores), f"out-of-bag {metric.title}"
@@ -386,27 +417,27 @@ LINES = ("-", "--", ":")
 
 @dataclass(eq=False)
 class BoostingDisplay(Display):
-    """Mean losses after each round; those without rows to measure on are empty."""
+    """Mean losses after each round of boosting; those without rows are empty."""
 
     train_loss: FloatArray
     validation_loss: FloatArray = field(default_factory=lambda: _NONE)
-    oob_loss: FloatArray = field(default_factory=lambda: _NONE)  # of the rows that each round left out
-    n_estimators: int = 0  # rounds that were kept
+    oob_loss: FloatArray = field(default_factory=lambda: _NONE)  # of the rows outside the subsample
+    n_estimators: int = 0  # rounds kept
     measure: str = "loss"
 
     @classmethod
     def from_result(cls, result: Boosting, *, measure: str = "loss", ax: Any = None) -> Self:
-        """The losses that boosting took down."""
+        """Show the losses of a boosting result."""
         return cls(
             result.train_loss, result.validation_loss, result.oob_scores, result.n_estimators, measure
         )._drawn_on(ax)
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
-        """The losses of a fitted `BoostingClassifier` or `BoostingRegressor`.
+        """Show the losses of a fitted `BoostingClassifier` or `BoostingRegressor`.
 
-        With early stopping there are also those of the rows held out, or their mean over the folds, and with
-        `subsample` below 1 those of the rows that each round left out.
+        With early stopping there are also losses of the held-out rows, or their mean over the folds; with
+        `subsample` below 1, those of the rows outside the subsample.
         """
         if not hasattr(model, "train_loss_"):
             raise ModelError(
@@ -420,11 +451,11 @@ class BoostingDisplay(Display):
 
     @property
     def n_tried(self) -> int:
-        """Rounds that were tried, of which some may not have been kept."""
+        """Number of rounds, including those that were not kept."""
         return max(len(self.train_loss), len(self.validation_loss))
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the losses, and a line at the last round that was kept where more were tried."""
+        """Draw the losses, and a line at the last round that was kept."""
         losses = {
             "training": self.train_loss,
             "validation": self.validation_loss,

@@ -1,4 +1,4 @@
-"""The sizes of a tree: how good each is on rows held out, and which was taken."""
+"""Plot of the sizes of a tree: the score of each on held-out rows, and the chosen one."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -15,41 +15,42 @@ from holdfast.growth.size_search import SizeTable
 from holdfast.plots.display import Display, label, legend_below
 from holdfast.tree.svg import BLUE, GREY, INK, RED
 
-LARGEST_EVEN = 30  # leaves; beyond it the scale is logarithmic, as differences among few leaves matter most
-MANY = 40  # more sizes get smaller dots, and bars at some of them
+LARGEST_EVEN = 30  # leaves beyond which the scale is logarithmic
+MANY = 40  # sizes beyond which dots are smaller, and only some have bars
 MOST_BARS = 40
 PARAMETER_TICKS = 7  # values of the parameter on the upper axis, at most
-HUGE = 1e200  # nothing greater can be drawn
+HUGE = 1e200  # greatest number that can be drawn
 
 
 @dataclass(eq=False)
 class PruningDisplay(Display):
-    """The mean score of every size with bars of one standard error, the best size and the chosen one.
+    """Mean score of every size with bars of one standard error, the best size and the chosen one.
 
-    A dashed line stands one standard error off the best. Of a `PruningPath`, which no rows have judged, it
-    is the risk of every subtree.
+    A dashed line is one standard error from the best score. For a `PruningPath`, which has no held-out rows,
+    it shows the risk of every subtree.
     """
 
     n_leaves: LongArray
     values: FloatArray  # of the parameter
     parameter: str
-    mean: FloatArray  # with the sign that people expect
-    error: FloatArray | None  # None: rows held out have said nothing
+    mean: FloatArray  # losses positive
+    error: FloatArray | None  # None without held-out rows
     title: str
     is_loss: bool
     best: int | None = None
     chosen: int | None = None
     n_folds: int = 0
-    by: str = "n_leaves"  # what the lower axis shows
+    by: str = "n_leaves"  # or "parameter": the lower axis
 
     @classmethod
     def from_estimator(
         cls, model: Any, *, by: Literal["n_leaves", "parameter"] = "n_leaves", ax: Any = None
     ) -> Self:
-        """The sizes of an estimator that was fitted with "cv" or "cv-1se" for one of its limits."""
+        """Show the sizes of an estimator that was fitted with "cv" or "cv-1se" for one of its limits."""
         if getattr(model, "size_table_", None) is None:
             raise ModelError(
-                "The model has no sizes to draw: none was chosen by rows held out. Fit it with "
+                "The model has no table of sizes, since its size was not chosen by cross-validation. Fit "
+                "it with "
                 'ccp_alpha="cv", max_depth="cv" or max_leaf_nodes="cv".'
             )
         return cls.from_result(model.size_table_, by=by, ax=ax)
@@ -62,7 +63,7 @@ class PruningDisplay(Display):
         by: Literal["n_leaves", "parameter"] = "n_leaves",
         ax: Any = None,
     ) -> Self:
-        """The sizes of a table, or the subtrees of a path with their risks on the rows they grew on."""
+        """Show a table of sizes, or the subtrees of a pruning path with their risks on the training rows."""
         if by not in ("n_leaves", "parameter"):
             raise ParameterError(f"by={by!r} is unknown: choose 'n_leaves' or 'parameter'.")
         common: dict[str, Any] = {
@@ -78,7 +79,7 @@ class PruningDisplay(Display):
         return cls(
             **common,
             mean=means.clip(-HUGE, HUGE),
-            # Squares of scores such as 1e300 leave an error that no bar can show.
+            # Scores such as 1e300 have an infinite error.
             error=np.where(np.isfinite(result.error), result.error, 0.0).clip(0, HUGE),
             title=label(result.metric.title),
             is_loss=result.metric.is_loss,
@@ -90,7 +91,7 @@ class PruningDisplay(Display):
 
     @classmethod
     def from_run(cls, run: Any, *, by: Literal["n_leaves", "parameter"] = "n_leaves", ax: Any = None) -> Self:
-        """The sizes of a run whose tree was pruned by folds; of another tree, the risks of its subtrees."""
+        """Show the sizes of a run pruned by cross-validation, or else the risks of its subtrees."""
         found = run.facts.get("model", {}).get("sizes")
         if found is None:
             return cls.from_result(pruning_path(run.model), by=by, ax=ax)
@@ -104,22 +105,22 @@ class PruningDisplay(Display):
 
     @property
     def heading(self) -> str:
-        """What the picture shows, in words."""
-        return f"{self.title} by the size of the tree{', less is better' if self.is_loss else ''}"
+        """Title of the picture."""
+        return f"{self.title} by the size of the tree{', lower is better' if self.is_loss else ''}"
 
     @property
     def limit(self) -> float | None:
-        """One standard error off the best; None if rows held out have said nothing."""
+        """Score one standard error from the best; None without held-out rows."""
         if self.best is None or self.error is None:
             return None
         return float(self.mean[self.best] + (1 if self.is_loss else -1) * self.error[self.best])
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
+        """Draw on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         with self._drawing(ax, (7.0, 4.8)) as ax:
             x = self.n_leaves if self.by == "n_leaves" else self.values
             is_small = len(x) > MANY
-            told = {0: "on the rows it was grown on", 1: "rows held out"}.get(
+            text = {0: "on the training rows", 1: "held-out rows"}.get(
                 self.n_folds, f"mean of {self.n_folds} folds"
             )
             line = {"color": BLUE, "lw": 1, "alpha": 0.5 if is_small else 1.0, "zorder": 2}
@@ -134,7 +135,7 @@ class PruningDisplay(Display):
                 ms=2.5 if is_small else 5,
                 color=BLUE,
                 elinewidth=0.9,
-                label=told if self.error is None else f"{told}, ± one standard error{some}",
+                label=text if self.error is None else f"{text}, ± one standard error{some}",
             )
             if self.limit is not None:
                 side = "above" if self.is_loss else "below"
@@ -142,7 +143,7 @@ class PruningDisplay(Display):
             self._mark(ax, x)
             ax.grid(True, axis="y")
             (self._leaf_axis if self.by == "n_leaves" else self._parameter_axis)(ax)
-            ax.set_ylabel(f"{self.title}, {'less' if self.is_loss else 'more'} is better")
+            ax.set_ylabel(f"{self.title}, {'lower' if self.is_loss else 'higher'} is better")
             ax.set_title(self.heading)
             legend_below(ax)
         return self
@@ -150,14 +151,14 @@ class PruningDisplay(Display):
     # -- parts ----------------------------------------------------------------------------------------
 
     def _bars(self) -> LongArray:
-        """The sizes that have bars: all, or so many that they stand apart; the named ones always."""
+        """Return the sizes that have bars: at most MOST_BARS, and the best and the chosen one."""
         n_sizes = len(self.mean)
         places = np.unique(np.linspace(0, n_sizes - 1, min(n_sizes, MOST_BARS)).round().astype(np.int64))
         named = [place for place in (self.best, self.chosen) if place is not None]
         return np.union1d(places, np.array(named, np.int64))
 
     def _mark(self, ax: Axes, x: FloatArray | LongArray) -> None:
-        """Rings around the best size and the chosen one, which the legend describes."""
+        """Mark the best size and the chosen one."""
         if self.best is None or self.chosen is None:
             return
         marks = [("best", self.best, "^", INK, 12), ("chosen", self.chosen, "D", RED, 11)]
@@ -170,7 +171,7 @@ class PruningDisplay(Display):
                 if self.parameter == "max_leaf_nodes"
                 else (f", {self.parameter} {number_text(float(self.values[place]), 3)}")
             )
-            told = f"{name}: {leaves}, {number_text(float(self.mean[place]), 4)}{value}"
+            text = f"{name}: {leaves}, {number_text(float(self.mean[place]), 4)}{value}"
             ax.plot(
                 *(x[[place]], self.mean[[place]], marker),
                 ms=size,
@@ -179,7 +180,7 @@ class PruningDisplay(Display):
                 mew=1.6,
                 ls="none",
                 zorder=5,
-                label=told,
+                label=text,
             )
 
     def _leaf_axis(self, ax: Axes) -> None:
@@ -196,7 +197,7 @@ class PruningDisplay(Display):
             self._upper_axis(ax)
 
     def _upper_axis(self, ax: Axes) -> None:
-        """The values of the parameter above the sizes, as far as there is room."""
+        """Write the values of the parameter above the sizes if there is room."""
         at = np.log(self.n_leaves) if ax.get_xscale() == "log" else self.n_leaves.astype(np.float64)
         room = float(np.ptp(at)) / PARAMETER_TICKS
         kept: list[int] = []
@@ -226,7 +227,7 @@ class PruningDisplay(Display):
 
 
 def leaf_ticks(fewest: int, most: int) -> list[int]:
-    """Round numbers of leaves, few enough to stand side by side.
+    """Return round numbers of leaves for the ticks of an axis.
 
     >>> leaf_ticks(1, 8), leaf_ticks(1, 22), leaf_ticks(1, 5000)
     ([1, 2, 3, 4, 5, 6, 7, 8], [1, 5, 10, 15, 20], [1, 3, 10, 30, 100, 300, 1000, 3000])

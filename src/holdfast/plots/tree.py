@@ -1,4 +1,4 @@
-"""Trees on matplotlib: one tree as its SVG picture shows it, and a sequence of trees, stage by stage."""
+"""Plots of one tree, drawn like its SVG picture, and of a sequence of trees, stage by stage."""
 
 import re
 from dataclasses import dataclass, field
@@ -40,27 +40,27 @@ ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 
 @dataclass(eq=False)
 class TreeDisplay(Display):
-    """The picture of a tree, for a figure of matplotlib or a PNG or PDF file."""
+    """The picture of a tree on a matplotlib figure, or as a PNG or PDF file; see `plot_tree`."""
 
     tree: Tree
-    options: dict[str, Any] = field(default_factory=dict)  # of the picture: see `Tree.to_svg`
+    options: dict[str, Any] = field(default_factory=dict)  # of `Tree.to_svg`
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None, **options: Any) -> Self:
-        """The tree itself, or that of a fitted estimator of one tree. Options are those of `to_svg`."""
+        """Show a tree, or that of a fitted estimator of one tree; `options` are those of `to_svg`."""
         return cls(tree_of(model), options)._drawn_on(ax)
 
     @property
     def heading(self) -> str:
-        """What the picture shows, in words."""
+        """Title of the picture."""
         return str(self.options.get("title") or self.tree.schema.target.name)
 
     def to_svg(self) -> str:
-        """The picture as `Tree.to_svg` draws it."""
+        """Return the picture of `Tree.to_svg`."""
         return tree_svg(self.tree, **self.options)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
+        """Draw on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         root = ElementTree.fromstring(self.to_svg())
         width, height = (float(each) for each in root.attrib["viewBox"].split()[2:])
         is_own = ax is None or ax is ON_PAPER
@@ -105,7 +105,7 @@ def plot_tree(model: Any, *, ax: Any = None, **options: Any) -> TreeDisplay:
 
 
 def _draw(ax: Axes, parent: ElementTree.Element, dx: float, dy: float, points: float) -> None:
-    """Draw the parts of an element, moved by so much."""
+    """Draw the parts of an SVG element, shifted by dx and dy."""
     for each in parent:
         kind = each.tag.removeprefix(SVG)
         if kind == "g":
@@ -149,7 +149,7 @@ def _draw_curve(ax: Axes, curve: ElementTree.Element, dx: float, dy: float, poin
 
 
 def _draw_text(ax: Axes, text: ElementTree.Element, dx: float, dy: float, points: float) -> None:
-    # The letters that matplotlib brings are wider than those of most browsers.
+    # Letters of matplotlib's font are wider than those of most browsers.
     ax.text(
         float(text.attrib["x"]) + dx,
         float(text.attrib["y"]) + dy,
@@ -167,12 +167,12 @@ def _draw_text(ax: Axes, text: ElementTree.Element, dx: float, dy: float, points
 
 PIXELS = 96  # per inch: all places are in pixels of a figure of its own
 NARROWEST, WIDEST = 150.0, 280.0  # of the column of a stage
-MOST_PLACES = 40  # lines that a picture has room for
+MOST_PLACES = 40  # lines of a picture
 LINE, GAP = 24.0, 8.0  # height of a line, space between stages
-INDENT = 9.0  # of a question for every question above it
+INDENT = 9.0  # for every split above
 BARS = 44.0  # height of the longest bar
 TOP = 84.0  # of the first line, below the legend and the names of the stages
-# What became of the question at a place, its colour and what the legend calls it.
+# Change of the split at a place, its colour and its name in the legend.
 MOVED, OTHER, GONE, SAME = "moved", "other", "gone", "same"
 COLOURS = {
     MOVED: (BLUE, "threshold or categories moved"),
@@ -182,12 +182,12 @@ COLOURS = {
 
 
 @dataclass(frozen=True)
-class Cell:
-    """What is asked at one place at one stage."""
+class StageCell:
+    """The split at one place of one stage."""
 
     text: str
     state: str
-    depth: int  # questions above it
+    depth: int  # number of splits above
 
     @property
     def indent(self) -> float:
@@ -197,42 +197,42 @@ class Cell:
 
 @dataclass(eq=False)
 class StagesDisplay(Display):
-    """Every line is a place of the tree, a question below another being indented; every column is a stage.
+    """Splits of a sequence of trees: a line for every place of the tree, a column for every stage.
 
-    What changed since the stage before has a colour, and what is no longer asked is struck out. The bars
-    below say how far the tree moved.
+    Changes since the previous stage have a colour, removed splits are in parentheses. The bars at the bottom
+    are the tree distances to the previous stage.
     """
 
     stages: tuple[Stage, ...]
-    columns: tuple[dict[int, Cell], ...]  # of every stage: place and what is asked there
+    columns: tuple[dict[int, StageCell], ...]  # of every stage: the split at each place
     summary: str
     target: str
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
-        """The stages of a model that was fitted by `fit_stages`."""
+        """Show the stages of a model that was fitted by `fit_stages`."""
         return cls.from_result(model.stages_, ax=ax)
 
     @classmethod
     def from_result(cls, sequence: StageSequence, *, ax: Any = None) -> Self:
-        """The trees of a sequence, stage by stage."""
+        """Show the trees of a sequence, stage by stage."""
         target = printable(sequence.trees[0].schema.target.name)
         return cls(sequence.stages, tuple(_columns(sequence)), sequence.summary, target)._drawn_on(ax)
 
     @property
     def heading(self) -> str:
-        """What the picture shows, in words."""
+        """Title of the picture."""
         return f"{self.target}: splits of the tree. {self.summary}"
 
     @property
     def places(self) -> list[int]:
-        """The places of all stages from top to bottom; of very many, those nearest to the root."""
+        """The places of all stages from top to bottom, at most MOST_PLACES, nearest to the root first."""
         found = {place for column in self.columns for place in column}
         nearest = sorted(found, key=lambda place: (place.bit_length(), place))[:MOST_PLACES]
         return sorted(nearest, key=lambda place: bin(place)[3:])
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
+        """Draw on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         places, room = self.places, self._room
         width = max(len(self.columns) * (room + GAP) - GAP, 560.0) + 2 * MARGIN
         height = TOP + LINE * max(len(places), 1) + BARS + 66
@@ -256,13 +256,13 @@ class StagesDisplay(Display):
 
     @property
     def _room(self) -> float:
-        """The width of a column: what its longest text takes, within limits."""
+        """Width of a column: that of its longest text, within limits."""
         cells = [cell for column in self.columns for cell in column.values()]
         widest = max((each.indent + text_width(each.text, TEXT, bold=True) + 6 for each in cells), default=0)
         return min(max(widest, NARROWEST), WIDEST)
 
     def _bar(self, ax: Axes, number: int, x: float, y: float, room: float) -> None:
-        """How far the tree moved to come here."""
+        """Draw the tree distance to the previous stage."""
         away = self.stages[number].distance
         if isnan(away):
             _text(ax, x + 4, y + BARS + 8, "distance", colour=GREY)
@@ -286,10 +286,10 @@ def _text(
 
 def _legend(ax: Axes) -> None:
     x = float(MARGIN)
-    for state, (colour, told) in COLOURS.items():
+    for state, (colour, text) in COLOURS.items():
         ax.add_patch(Rectangle((x, 8), 12, 12, facecolor=lighten(colour, 0.25), edgecolor=colour, lw=0.8))
-        _text(ax, x + 18, 14, _struck(told) if state == GONE else told)
-        x += 18 + text_width(told, SMALL) + 10
+        _text(ax, x + 18, 14, _removed(text) if state == GONE else text)
+        x += 18 + text_width(text, SMALL) + 10
 
 
 def _titles(ax: Axes, stage: Stage, x: float, room: float) -> None:
@@ -298,55 +298,55 @@ def _titles(ax: Axes, stage: Stage, x: float, room: float) -> None:
     ax.plot([x, x + room], [TOP - 5, TOP - 5], "-", lw=0.8, color=EDGE)
 
 
-def _draw_cell(ax: Axes, cell: Cell, x: float, y: float, room: float) -> None:
+def _draw_cell(ax: Axes, cell: StageCell, x: float, y: float, room: float) -> None:
     is_new = cell.state in (MOVED, OTHER)
     if cell.state in COLOURS:
         colour = lighten(COLOURS[cell.state][0], 0.25)
         ax.add_patch(Rectangle((x, y + 1), room, LINE - 3, facecolor=colour, lw=0))
     text = fit_text(cell.text, room - cell.indent - 4)
-    shown = _struck(text) if cell.state == GONE else text
+    shown = _removed(text) if cell.state == GONE else text
     _text(ax, x + cell.indent, y + LINE / 2, shown, bold=is_new, colour=INK if is_new else GREY)
 
 
-def _struck(text: str) -> str:
-    """In parentheses: what is gone is told without its colour."""
+def _removed(text: str) -> str:
+    """Mark a removed split, not by colour alone."""
     return f"({text})"
 
 
 # -- places -------------------------------------------------------------------------------------------------
 
 
-def _columns(sequence: StageSequence) -> list[dict[int, Cell]]:
-    """For every stage what is asked at each place: 1 is the top, 2 p and 2 p + 1 stand below p."""
-    columns: list[dict[int, Cell]] = []
+def _columns(sequence: StageSequence) -> list[dict[int, StageCell]]:
+    """Return the splits of every stage by place: 1 is the root, 2 p and 2 p + 1 are below p."""
+    columns: list[dict[int, StageCell]] = []
     before: tuple[Tree, dict[int, int]] | None = None
     for tree in sequence.trees:
         place = _places(tree, before)
         states = dict.fromkeys(place, SAME)
-        column: dict[int, Cell] = {}
+        column: dict[int, StageCell] = {}
         if before is not None:
             old, old_place = before
             states |= _states(old, tree)
-            taken = {place[node] for node in place if tree.feature[node] != LEAF}
+            used = {place[node] for node in place if tree.feature[node] != LEAF}
             column = {
-                old_place[node]: _asked(old, node, old_place[node], GONE)
+                old_place[node]: _make_cell(old, node, old_place[node], GONE)
                 for node in old_place
-                if old.feature[node] != LEAF and old_place[node] not in taken
+                if old.feature[node] != LEAF and old_place[node] not in used
             }
         for node in place:
             if tree.feature[node] != LEAF:
-                column[place[node]] = _asked(tree, node, place[node], states[node])
+                column[place[node]] = _make_cell(tree, node, place[node], states[node])
         columns.append(column)
         before = (tree, place)
     return columns
 
 
-def _asked(tree: Tree, node: int, place: int, state: str) -> Cell:
-    return Cell(split_text(tree, node, most=FULL_LIST), state, place.bit_length() - 1)
+def _make_cell(tree: Tree, node: int, place: int, state: str) -> StageCell:
+    return StageCell(split_text(tree, node, most=FULL_LIST), state, place.bit_length() - 1)
 
 
 def _places(tree: Tree, before: tuple[Tree, dict[int, int]] | None) -> dict[int, int]:
-    """The place of every node, which stays what it was below a question on the same feature."""
+    """Return the place of every node, unchanged below a split on the same feature."""
     old_node = {} if before is None else {place: node for node, place in before[1].items()}
     place = {0: 1}
     for node in range(tree.n_nodes):
@@ -365,7 +365,7 @@ def _places(tree: Tree, before: tuple[Tree, dict[int, int]] | None) -> dict[int,
 
 
 def _states(old: Tree, new: Tree) -> dict[int, str]:
-    """The nodes of the new tree that ask something else; all below another question do."""
+    """Return the nodes of the new tree whose split changed, with all nodes below a replaced split."""
     states: dict[int, str] = {}
     for change in compare_splits(old, new):
         if change.is_move:

@@ -1,6 +1,6 @@
 """The pages of a change: an update with its verdict and its record, and a diff of two trees."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import isnan
 from typing import Any
 
@@ -46,7 +46,7 @@ from holdfast.update.update import path_table, taken_sentence
 
 CHANGE, RECORD = "change", "risk manager"
 LONGEST_MARK, MOST_MARKED = 32, 3  # letters of a mark in a drawing, and categories in it
-MOST_WATCHED = 3  # subgroups, or columns, that the first screen names
+MOST_WATCHED = 3  # subgroups, or columns, named at the top of the page
 TONES = {"better": "good", "worse": "bad"}
 DEGREE_WORDS = {
     "outcome": "another class",
@@ -57,7 +57,15 @@ DEGREE_WORDS = {
     "alike": "other value",
     "same": "unchanged",
 }
-# Of decisions, what is counted.
+SPLIT_WORDS = {
+    "threshold": "Threshold moved",
+    "categories": "Categories moved",
+    "missing": "Missing values moved",
+    "replaced": "Split replaced",
+    "new": "New split",
+    "gone": "Split removed",
+}
+# Counts of decisions.
 COUNTED = {
     "changed": "flips: the decision changes",
     "swap_ins": "swap-ins: acted on now, not before",
@@ -67,7 +75,7 @@ COUNTED = {
     "acted_on_before": "acted on before",
     "acted_on_after": "acted on now",
 }
-OUTCOMES = ("swap_ins", "swap_outs", "acted_on_before", "acted_on_after")  # whose outcomes are told
+OUTCOMES = ("swap_ins", "swap_outs", "acted_on_before", "acted_on_after")  # with observed outcomes
 USES = {
     "intended_use": "Intended use",
     "not_for": "Not for",
@@ -77,26 +85,27 @@ USES = {
     "owner": "Owner",
     "contacts": "Contacts",
 }
-ROLES = ("Model owner", "Independent validation", "Approved for use")  # who sign where nobody is named
+ROLES = (
+    "Model owner",
+    "Independent validation",
+    "Approved for use",
+)  # for the sign-off if the model card has none
 
 
 # -- the page of a diff -----------------------------------------------------------------------------------
 
 
 def diff_page(diff: TreeDiff, options: ReportOptions) -> Page:
-    """The page of what changed between two trees."""
-    name, noun = (
-        options.model_card.get("name") or diff.new.schema.target.name,
-        options.model_card.get("case", "case"),
-    )
-    asked = options.positive
-    if asked is None and diff.rows is not None:
-        asked = diff.rows.positive
-    place, rules = positive_class(diff.old, asked), rules_sentence(diff)
+    """Return the page of the differences between two trees."""
+    name = options.model_card.get("name") or diff.new.schema.target.name
+    positive = options.positive
+    if positive is None and diff.rows is not None:
+        positive = diff.rows.positive
+    place, rules = positive_class(diff.old, positive), rules_sentence(diff)
     positive = None if place is None else diff.old.schema.target.classes[place]
     sections = [_trees_section(diff, positive), _rules_section(diff, place)]
     if max(diff.old.n_leaves, diff.new.n_leaves) > 1:
-        sections.append(_case_section(diff, place, noun, "After", in_use=1))
+        sections.append(_case_section(diff, place, options.model_card.get("case", "case"), "After", in_use=1))
     if diff.rows is not None:
         title = "Rows whose prediction changes"
         sections.append(PageSection("rows", title, CHANGE, list(row_sections(diff))))
@@ -127,7 +136,7 @@ def _row_figures(rows: RowChanges) -> Iterator[KeyFigure]:
     of = f"of {pluralize(rows.n_rows, 'row')}"
     if not isnan(rows.flips):
         yield KeyFigure(percent_text(rows.flips), "Flips", f"{of}: another predicted class")
-    yield KeyFigure(fixed_text(rows.churn, 3), "Churn", f"mean absolute change of the predictions {of}")
+    yield KeyFigure(fixed_text(rows.churn, 3), "Churn", f"mean absolute change of predictions, {of}")
     if rows.metric is not None and rows.verdict != "unknown":
         old, new, difference, low, high = score_figures(rows)
         tone = "" if rows.new_learned else TONES.get(rows.verdict, "")
@@ -141,21 +150,23 @@ def _row_figures(rows: RowChanges) -> Iterator[KeyFigure]:
 def _trees_section(
     diff: TreeDiff, positive: Label | None, after: str = "After the change", acted: str = ""
 ) -> PageSection:
-    """Both trees with the changes marked in the new one, and split by split what became of the old ones."""
+    """Show both trees, the changes marked in the new one and listed split by split."""
     parts: list[Part] = []
     if diff.splits:
         parts.append(Section("", [_split_text(diff, split) for split in diff.splits]))
     else:
-        parts.append(f"Every split stays{'' if diff.is_empty else '; only the values of the leaves change'}.")
+        parts.append(f"All splits stay{'' if diff.is_empty else '; only the values of the leaves change'}.")
     if acted:
-        parts.append(f"{acted} A leaf names the likelier class, not the decision: go by the probability.")
+        parts.append(
+            f"{acted} The class in a leaf is the more likely one; the decision depends on the probability."
+        )
     marks = _marks(diff)
     for number, (title, tree, changed, beside) in enumerate(
         (("Before", diff.old, None, diff.new), (after, diff.new, marks, diff.old))
     ):
         svg = drawing(tree, f"tree-{number}", positive=positive, changed=changed, beside=[beside])
         if svg is None:
-            parts.append(f"{title}: the drawing would make the page too large; tree.to_svg() draws it.")
+            parts.append(f"{title}: the drawing is too large for this page; tree.to_svg() draws it.")
         else:
             parts.append(Drawing(svg, outline(tree, positive, changed), f"drawing-{number}", title))
     facts = {
@@ -167,7 +178,7 @@ def _trees_section(
 
 
 def _marks(diff: TreeDiff) -> dict[int, str]:
-    """What is written at each node of the new tree whose split is another than before."""
+    """Return a mark for each node of the new tree whose split changed."""
     is_split = diff.new.feature != LEAF
     below = {node: "new" for split in diff.splits for node in split.new_nodes if is_split[node]}
     return below | {split.new_node: _mark(split) for split in diff.splits}
@@ -177,7 +188,7 @@ def _mark(split: SplitChange) -> str:
     if split.old is None:
         return "new"
     if split.kind == "missing":
-        return "missing values moved"
+        return "missing values: other side"
     is_moved = split.kind == "threshold" and not split.moves_missing
     if is_moved and split.new is not None and only_bound(split.old):
         return f"was {both_texts(split.old, split.new)[0]}"
@@ -187,12 +198,15 @@ def _mark(split: SplitChange) -> str:
 def _split_text(diff: TreeDiff, split: SplitChange) -> str:
     where, what, size = split_texts(diff, split)
     reach = "" if split.is_root else f"{percent_text(split.fraction)} of the old tree's rows"
-    notes = "; ".join(filter(None, [size, reach]))
-    return f"{split.kind} {where}: {what.replace(' -> ', ' → ')}{f' ({notes})' if notes else ''}"
+    notes = "; ".join(
+        filter(None, ["" if split.kind in ("new", "gone") else size.removeprefix("replaced; "), reach])
+    )
+    kind = SPLIT_WORDS[split.kind]
+    return f"{kind} {where}: {what.replace(' -> ', ' → ')}{f' ({notes})' if notes else ''}"
 
 
 def _case_section(diff: TreeDiff, place: int | None, noun: str, after: str, in_use: int) -> PageSection:
-    """One case through both trees, with the fields of the tree that is in use first."""
+    """Return the form for one case and both trees, the columns of the tree in use first."""
     trees = diff.old, diff.new
     data = [tree_data(name, tree, place, noun) for name, tree in zip(("Before", after), trees, strict=True)]
     return case_section(data, trees, place, noun, in_use=in_use, audience=CHANGE)
@@ -202,7 +216,7 @@ def _case_section(diff: TreeDiff, place: int | None, noun: str, after: str, in_u
 
 
 def _rules_section(diff: TreeDiff, place: int | None) -> PageSection:
-    """All rules, those that changed most first; `place` is the class whose probability is told."""
+    """Tabulate all rules, the greatest change first; `place` is the class whose probability is shown."""
     changes = sorted(diff.changes, key=lambda each: (DEGREES.index(degree_of(each)), -each.cost))
     pairs = [*((each, degree_of(each)) for each in changes), *((each, "same") for each in diff.same)]
     target = diff.old.schema.target
@@ -220,14 +234,14 @@ def _rules_section(diff: TreeDiff, place: int | None) -> PageSection:
         for change, degree in pairs
     ]
     headings = ["rule", "change", f"{what} before", "after", "rows before", "rows after"]
-    note = "Rows before are those that the old tree was fitted to; rows after, those of the new tree."
+    note = "Rows before: training rows of the old tree. Rows after: training rows of the new tree."
     return PageSection(
         "rules", "Rule by rule", CHANGE, [TextTable(headings, rows, note=note, sides="<<>>>>")]
     )
 
 
 def _rule_text(diff: TreeDiff, change: RuleChange) -> str:
-    """The conditions of the rule, each with what it was."""
+    """Return the conditions of a rule, each with the old one if it changed."""
     rule = change.new or change.old
     assert rule is not None
     new = _only_in_new_splits(diff, change)
@@ -238,13 +252,13 @@ def _rule_text(diff: TreeDiff, change: RuleChange) -> str:
         for each in change.conditions
     }
     conditions = [moved.pop(each.name, (_condition(each), "")) for each in rule.conditions]
-    told = " and ".join(f"{text} ({note})" if note else text for text, note in conditions) or "everyone"
+    rule_text = " and ".join(f"{text} ({note})" if note else text for text, note in conditions) or "everyone"
     gone = [text for text, _ in moved.values()] if change.new is not None else []
-    return f"{told}; no longer a condition: {' and '.join(gone)}" if gone else told
+    return f"{rule_text}; no longer a condition: {' and '.join(gone)}" if gone else rule_text
 
 
 def _only_in_new_splits(diff: TreeDiff, change: RuleChange) -> set[str]:
-    """The columns of the new rule that only new splits use: what these were cannot be told."""
+    """Return the columns of the new rule that only new splits use: these have no old condition."""
     if change.new is None:
         return set()
     new = {node for split in diff.splits for node in split.new_nodes}
@@ -254,7 +268,7 @@ def _only_in_new_splits(diff: TreeDiff, change: RuleChange) -> set[str]:
 
 
 def _path(tree: Tree, leaf: int) -> list[int]:
-    """The inner nodes on the way to a leaf."""
+    """Return the inner nodes above a leaf, the root first."""
     nodes, node = [], int(tree.parent[leaf])
     while node >= 0:
         nodes.append(node)
@@ -267,7 +281,7 @@ def _condition(condition: Condition) -> str:
 
 
 def _prediction(rule: Rule | None, place: int | None) -> str:
-    """The probability of the class that matters with the predicted class, or the number."""
+    """Return the probability of the positive class with the predicted class, or the number."""
     if rule is None:
         return ""
     if not rule.target.is_classes:
@@ -281,7 +295,7 @@ def _prediction(rule: Rule | None, place: int | None) -> str:
 
 
 def update_page(run: UpdateRun, options: ReportOptions) -> Page:
-    """The page of an update run: the decision, why and for whom; then the record of the change."""
+    """Return the page of an update: the decision, its reasons and effects, then the record."""
     card, outputs, diff = options.model_card, run.facts["outputs"], run.diff
     target = run.update.deployed.schema.target
     positive = outputs["positive"]
@@ -326,36 +340,36 @@ def update_page(run: UpdateRun, options: ReportOptions) -> Page:
 
 
 def _outcome(run: UpdateRun) -> str:
-    """Whether the update goes live, in a sentence."""
+    """State whether the update goes into use."""
     verdict = run.verdict
-    taken = "The tree is unchanged and stays in use." if run.diff.is_empty else "The update is taken."
+    accepted = "The tree is unchanged and stays in use." if run.diff.is_empty else "The update is accepted."
     if verdict is None:
-        return f"{taken} No policy was stated, so nothing was judged."
+        return f"{accepted} There is no change policy, so no limit was checked."
     if verdict.passed:
-        return f"{taken} {verdict.summary}"
+        return f"{accepted} {verdict.summary}"
     failed = f"it breaks {list_text(dict.fromkeys(line.name for line in verdict.failed))}"
     if run.facts["forced"]:
-        return f"The update is taken by force, against the policy: {failed}."
-    return f"The update is not taken, and the deployed model stays in use: {failed} of the policy."
+        return f"The update is accepted by force, against the policy: {failed}."
+    return f"The update is rejected, and the deployed model stays in use: {failed} of the policy."
 
 
 def _answers(run: UpdateRun) -> Iterator[tuple[str, str]]:
-    """Why, what, for whom, and what to keep an eye on."""
+    """Answer why, what, for whom, and what to watch."""
     reasons = [run.facts["trigger"], run.facts["why"]]
-    told = " ".join(text if text[-1] in ".!?" else f"{text}." for text in reasons if text)
-    yield "Why", told or "No reason was given (--trigger, --why)."
+    why = " ".join(text if text[-1] in ".!?" else f"{text}." for text in reasons if text)
+    yield "Why", why or "No reason was given (--trigger, --why)."
     changes = "" if run.diff.is_empty else rules_sentence(run.diff)
     step = run.facts["settings"]["take"]
-    asked = "" if step is None else f"Step {step} of the path was requested. "
+    requested = "" if step is None else f"Step {step} of the path was requested. "
     taken = f"{taken_sentence(run.update)} " if run.is_taken else "As proposed: "
-    yield "What", f"{asked}{taken}{changes}".strip()
+    yield "What", f"{requested}{taken}{changes}".strip()
     yield "For whom", _affected_sentence(run)
     if watched := list(_watched(run)):
         yield "Watch", f"{'; '.join(watched)}."
 
 
 def _watched(run: UpdateRun) -> Iterator[str]:
-    """Subgroups in which the new tree is worse or badly calibrated, and columns that have shifted."""
+    """Name subgroups in which the new tree is worse or badly calibrated, and columns that have shifted."""
     known = [part for part in run.facts["subgroups"] if not part["is_small"] and part["scores"] is not None]
     for part in known:
         if part["scores"]["difference"]["verdict"] == "worse":
@@ -373,7 +387,7 @@ def _watched(run: UpdateRun) -> Iterator[str]:
             off.append((-round(abs(expected - observed), 9), text))
     yield from (text for _, text in sorted(off)[:MOST_WATCHED])
     if len(off) > MOST_WATCHED:
-        yield f"and {pluralize(len(off) - MOST_WATCHED, 'more subgroup')} like that"
+        yield f"and {pluralize(len(off) - MOST_WATCHED, 'more subgroup')}"
     moved = [
         each["name"] for each in run.facts["periods"]["columns"] if each["band"] == "much" or each["news"]
     ]
@@ -401,7 +415,7 @@ def _verdict_figure(run: UpdateRun) -> KeyFigure:
     if verdict is None:
         return KeyFigure("No policy", title, use, "warn")
     n_judged = len(verdict.lines) - len(verdict.not_judged)
-    lines = f"{n_judged - len(verdict.failed)} of {n_judged} lines pass; {use}"
+    lines = f"{n_judged - len(verdict.failed)} of {n_judged} lines of the policy pass; {use}"
     if run.facts["forced"]:
         return KeyFigure("By force", title, lines, "bad")
     return KeyFigure(*(("Yes", title, lines, "good") if verdict.passed else ("No", title, lines, "bad")))
@@ -435,9 +449,10 @@ def _affected_figure(run: UpdateRun) -> KeyFigure:
         return KeyFigure(fixed_text(part["churn"], 3), "Mean change of predictions", f"{part['rows']:,} rows")
     decisions, changed = part["decisions"], part["decisions"]["changed"]
     by = "class" if threshold is None else f"threshold {threshold:g}"
-    note = f"of {part['rows']:,} rows ({percent_text(changed['fraction'])}) get another decision by {by}"
+    note = f"of {part['rows']:,} rows ({percent_text(changed['fraction'])}) get another decision ({by})"
     if "swap_ins" in decisions:
-        note += f": {decisions['swap_ins']['rows']:,} swap-ins, {decisions['swap_outs']['rows']:,} swap-outs"
+        sides = [_swap_text(decisions[name], name) for name in ("swap_ins", "swap_outs")]
+        note += f": {', '.join(sides)}"
     return KeyFigure(f"{changed['rows']:,}", "Who is affected?", note)
 
 
@@ -451,7 +466,7 @@ def _score_figures(run: UpdateRun) -> Iterator[KeyFigure]:
     if difference["low"] is not None:
         ends = [fixed_text(difference[end], 3, "+") for end in ("value", "low", "high")]
         apart = f"; {ends[0]} ({ends[1]} to {ends[2]})"
-    where = "rows held out" if run.facts["outputs"]["scored_on_rows_held_out"] else "training rows"
+    where = "held-out rows" if run.facts["outputs"]["scored_on_rows_held_out"] else "training rows"
     title, before = (title, "was") if run.is_taken else (f"{title} of the proposed tree", "tree in use")
     tone = TONES.get(difference["verdict"], "")
     yield KeyFigure(new, title, f"{before} {old}{apart}; {scores['rows']:,} {where}", tone)
@@ -464,9 +479,7 @@ def _score_figures(run: UpdateRun) -> Iterator[KeyFigure]:
     title = "Observed over expected" + ("" if run.is_taken else " of the tree in use")
     if found.is_off:
         much = "too little" if found.ratio > 1 else "too much"
-        remedy = (
-            "take a step that gives the leaves new values" if found is keep else "update with --prior-rows 0"
-        )
+        remedy = "choose a step with new leaf values" if found is keep else "update with --prior-rows 0"
         note += f". The tree in use predicts {much}: {remedy}"
     yield KeyFigure(fixed_text(found.ratio, 2), title, note, "bad" if found.is_off else "")
 
@@ -474,13 +487,13 @@ def _score_figures(run: UpdateRun) -> Iterator[KeyFigure]:
 def _population_figure(run: UpdateRun) -> KeyFigure:
     known = [each for each in run.facts["periods"]["columns"] if each["index"] is not None]
     if not known:
-        return KeyFigure("Unknown", "Population", "nothing is known of the earlier rows")
+        return KeyFigure("Unknown", "Population", "the earlier rows are not available")
     used = _used_columns(run)
     most = next((each for each in known if each["name"] in used), known[0])
     words = {"little": ("Little shift", ""), "some": ("Some shift", "warn"), "much": ("Large shift", "bad")}
     value, tone = words[most["band"]]
-    which = "largest of the tree's columns" if most["name"] in used else "largest, not in the tree"
-    note = f"{which}: {most['name']}, index {fixed_text(most['index'], 2)}"
+    which = "largest in the tree" if most["name"] in used else "largest, not in the tree"
+    note = f"{which}: {most['name']}, stability index {fixed_text(most['index'], 2)}"
     return KeyFigure(value, "Population", note, tone)
 
 
@@ -488,7 +501,7 @@ def _population_figure(run: UpdateRun) -> KeyFigure:
 
 
 def _affected_sentence(run: UpdateRun) -> str:
-    """How many get another decision, which way, and where most of them are."""
+    """Count the rows with another decision, by direction, and describe the largest group."""
     outputs = run.facts["outputs"]
     part, changed = outputs["all"], outputs["all"]["decisions"]["changed"]
     n_rows = pluralize(part["rows"], "new row")
@@ -507,40 +520,41 @@ def _affected_sentence(run: UpdateRun) -> str:
     )
 
 
-def _swap_text(part: Mapping[str, Any], name: str, outputs: Mapping[str, Any]) -> str:
-    noun = name.replace("_", "-").removesuffix("s")
+def _swap_text(part: Mapping[str, Any], name: str, outputs: Mapping[str, Any] | None = None) -> str:
+    """Count the rows that are newly, or no longer, acted on; `outputs` adds the observed frequency."""
+    what = "newly acted on" if name == "swap_ins" else "no longer acted on"
     if not part["rows"]:
-        return f"no {noun}s"
-    text = pluralize(part["rows"], noun)
-    if outputs["positive"] is None:
+        return f"none {what}"
+    text = f"{part['rows']:,} {what}"
+    if outputs is None or outputs["positive"] is None:
         return text
     rate = rounded_percent(part["events"] / part["rows"])
     return f"{text} ({rate} observed {label_text(outputs['positive'])})"
 
 
 def _decision_text(run: UpdateRun) -> str:
-    """What "acted on" means, in a sentence."""
+    """Define "acted on"."""
     outputs, target = run.facts["outputs"], run.update.deployed.schema.target
     positive = None if outputs["positive"] is None else label_text(outputs["positive"])
     if outputs["threshold"] is not None:
         what = target.name if positive is None else f"probability of {positive}"
-        return f"Acted on: a {what} of {outputs['threshold']:g} or more."
+        return f"Acted on means a {what} of {outputs['threshold']:g} or more."
     if positive is not None:
-        return f"Acted on: rows that the tree predicts to be {positive}."
+        return f"Acted on means that the tree predicts {positive}."
     if target.is_classes:
         return "The decision is the predicted class."
-    return "No decision is stated: model-card.toml can give a decision_threshold."
+    return "No decision is defined: the model card can give a decision_threshold."
 
 
 def _affected_section(run: UpdateRun) -> PageSection:
-    """The decisions that change for the new rows, and for whom; by subgroup, too."""
+    """Tabulate the decisions that change, the groups of rows concerned, and the subgroups."""
     outputs, is_classes = run.facts["outputs"], run.update.deployed.schema.target.is_classes
     part = outputs["all"]
     learned = run.diff.rows is not None and bool(run.diff.rows.new_learned)
     trained = (
-        ", which the new tree was trained on: on other rows more decisions become wrong" if learned else ""
+        " The new tree was trained on them; on other rows, expect more wrong decisions." if learned else ""
     )
-    text = f"{_decision_text(run)} Counted on all {part['rows']:,} new rows{trained}."
+    text = f"{_decision_text(run)} Counts are of all {part['rows']:,} new rows.{trained}"
     parts: list[Part] = [" ".join(filter(None, [text, by_threshold_and_class(run)]))]
     rows = [_decision_row(name, part["decisions"][name]) for name in COUNTED if name in part["decisions"]]
     if rows:
@@ -578,7 +592,8 @@ def _affected_section(run: UpdateRun) -> PageSection:
     return PageSection("touched", "Who is affected", CHANGE, parts)
 
 
-def _mean_text(is_classes: bool) -> Any:
+def _mean_text(is_classes: bool) -> Callable[[float], str]:
+    """Return the format of mean predictions: percent, or a number."""
     return percent_text if is_classes else lambda value: number_text(value, 4)
 
 
@@ -622,33 +637,32 @@ def _subgroup_table(parts: list[Mapping[str, Any]], mean: Any) -> TextTable:
 # -- the evidence of the record ---------------------------------------------------------------------------
 
 
-def _changed_text(changed: Mapping[str, Any]) -> str:
-    return f"{changed['rows']:,} ({percent_text(changed['fraction'])})"
-
-
 def _policy_section(run: UpdateRun) -> PageSection:
-    parts: list[Part] = ["No policy was given: nothing limits what the update may change."]
+    parts: list[Part] = ["There is no change policy: nothing limits what the update may change."]
     if run.verdict is not None:
         parts = [run.verdict.summary, run.verdict.table(words=True)]
     return PageSection("policy", "The change policy, line by line", RECORD, parts)
 
 
 def _performance_section(run: UpdateRun) -> PageSection:
-    """Scores of both trees on the same rows, and their calibration: all rows first, then the subgroups."""
+    """Compare scores and calibration of both trees on the same rows, all rows first, then the subgroups."""
     outputs, metric = run.facts["outputs"], run.facts["metric"]
     is_classes = run.update.deployed.schema.target.is_classes
     groups = [{"name": "all rows", "is_small": False, **outputs["all"]}, *run.facts["subgroups"]]
     n_rows = f"{outputs['rows_scored']:,} rows"
-    text = f"No rows were held out: {n_rows} that the new tree was trained on, whose scores flatter it."
+    text = f"No rows were held out: scores on {n_rows} that the new tree was trained on are too optimistic."
     if run.update.steps[run.update.taken].holdout_tree is None:
-        text = "This step has no score: without the rows held out, no tree of this kind was found."
+        text = "This step has no score: no tree of its kind was found without the held-out rows."
     elif outputs["scored_on_rows_held_out"]:
-        text = f"Both trees on the same {n_rows}, held out: a tree made without them stands for the new one."
+        text = (
+            f"Both trees are scored on the same {n_rows}, which were held out. A tree trained without them "
+            "represents the new tree."
+        )
     known = [each for each in groups if each["scores"] is not None]
     tones: dict[str, str] = {}
     rows = [_score_row(each, metric["name"], tones) for each in known]
     events = "events" if any(row[2] for row in rows) else ""
-    less = " (less is better)" if metric["loss"] else ""
+    less = " (lower is better)" if metric["loss"] else ""
     title = f"{metric['title']}{less}, with 95 % intervals"
     headings = ["rows", "number", events, "before", "after", "difference"]
     parts: list[Part] = [text]
@@ -670,10 +684,10 @@ def _performance_section(run: UpdateRun) -> PageSection:
         parts.append(TextTable(headings, cells, title=title, sides="<>>>>>>"))
     if any(each["is_small"] for each in groups):
         parts.append(
-            "Small: fewer rows than model-card.toml asks for (default 100); such figures are uncertain."
+            "Small: fewer rows than the model card requires (default 100); the figures are uncertain."
         )
     if len(groups) == 1:
-        parts.append("No subgroups are named: model-card.toml or a policy can name columns.")
+        parts.append("No subgroups are defined: the model card or a policy can name columns.")
     return PageSection("performance", "Performance and calibration", RECORD, parts)
 
 
@@ -735,7 +749,7 @@ def _estimate(found: Mapping[str, Any], name: str) -> str:
 
 
 def _used_columns(run: UpdateRun) -> set[str]:
-    """The columns of the old or the new tree."""
+    """Return the columns that the old or the new tree splits on."""
     return {
         tree.schema.names[feature]
         for tree in (run.update.deployed, run.update.tree)
@@ -745,10 +759,10 @@ def _used_columns(run: UpdateRun) -> set[str]:
 
 
 def _periods_section(run: UpdateRun) -> PageSection:
-    """Earlier and new rows side by side, and how far each column has shifted."""
+    """Compare earlier and new rows, and the shift of each column."""
     periods, sources = run.facts["periods"], (run.facts["model"]["source"], run.facts["data"]["source"])
     before, now, rows = periods["before"], periods["now"], run.diff.rows
-    behind = f"the deployed tree was fitted to {count_text(run.facts['rows_behind'])}"
+    behind = f"the deployed tree was trained on {count_text(run.facts['rows_behind'])}"
     lines = [
         ["source", sources[0] + (f" ({before['source']})" if before else ""), sources[1]],
         ["rows", f"{before['rows']:,} ({behind})" if before else f"unknown ({behind})", f"{now['rows']:,}"],
@@ -764,15 +778,14 @@ def _periods_section(run: UpdateRun) -> PageSection:
         )
     if not before:
         parts.append(
-            "Of the earlier rows only ranges and categories are known: update the folder of a run, "
-            "or give the "
-            "rows by --old."
+            "Only ranges and categories of the earlier rows are known. To compare distributions, update the "
+            "folder of a run, or give the earlier rows with --old."
         )
     used = _used_columns(run)
     note = (
-        f"Population stability index: by convention little below {LITTLE}, some up to {MUCH}, much "
-        f"above. Rows "
-        "beyond: outside the range that the deployed model knows."
+        f"Index: the population stability index; by convention, below {LITTLE} is little shift, up to "
+        f"{MUCH} some, "
+        "above it much. Rows beyond: outside the range known to the deployed model."
     )
     columns = sorted(periods["columns"], key=lambda each: each["name"] not in used)
     cells = [_column_row(each, each["name"] in used) for each in columns]
@@ -820,10 +833,10 @@ def _column_row(each: Mapping[str, Any], is_used: bool) -> list[str]:
 
 
 def _schema_lines(schema: Any) -> list[str]:
-    """What the schema gained or lost, one sentence each; none if nothing."""
+    """Describe the differences of the schema, one sentence each."""
     named = (
         ("new_columns", "New columns"),
-        ("gone_columns", "Columns that are gone"),
+        ("gone_columns", "Removed columns"),
         ("other_kinds", "Columns of another kind"),
         ("new_classes", "New classes"),
     )
@@ -834,11 +847,11 @@ def _schema_lines(schema: Any) -> list[str]:
 
 
 def _path_section(run: UpdateRun) -> PageSection:
-    """The steps that could have been taken, from the tree as it is to a fresh one."""
-    which = "is taken" if run.is_taken else "was proposed"
+    """Tabulate the steps from the current tree to a new one."""
+    which = "accepted" if run.is_taken else "proposed"
     text = (
-        f"Each step is a tree that could be deployed next, nearest to the old one first; "
-        f"the one that {which} is in bold."
+        "Each step is a tree that could be deployed, the closest to the current tree first; "
+        f"the {which} one is in bold."
     )
     return PageSection("path", "Alternatives", RECORD, [text, path_table(run.update, changes=True)])
 
@@ -847,9 +860,14 @@ def _path_section(run: UpdateRun) -> PageSection:
 
 
 def _words_section(name: str, title: str, lines: Mapping[str, Any]) -> PageSection:
-    """What the owners state, in their words."""
-    rows = [[key, "; ".join(_texts(value)) or "not stated"] for key, value in lines.items()]
-    return PageSection(name, title, RECORD, [TextTable(["about", "statement"], rows, sides="<<")])
+    """Tabulate statements of the model card."""
+    statements = {key: "; ".join(_texts(value)) or "not stated" for key, value in lines.items()}
+    return PageSection(name, title, RECORD, [_item_table(statements)])
+
+
+def _item_table(items: Mapping[str, str]) -> TextTable:
+    rows = [[name, text] for name, text in items.items() if text]
+    return TextTable(["item", "value"], rows, sides="<<")
 
 
 def _texts(value: Any) -> list[str]:
@@ -859,40 +877,43 @@ def _texts(value: Any) -> list[str]:
 
 
 def _limits_section(run: UpdateRun, card: dict[str, Any]) -> PageSection:
-    """What the owners say it cannot do, and what this page cannot tell."""
+    """List the limits stated by the owners, and those of this evaluation."""
     stated = _texts(card.get("limits")) or ["none"]
-    parts: list[Part] = [Section("As its owners state them", stated)]
-    if found := list(_found_limits(run)):
-        parts.append(Section("Of this record", found))
+    parts: list[Part] = [Section("Stated by the owners", stated)]
+    if found := list(_evaluation_limits(run)):
+        parts.append(Section("Of this evaluation", found))
     if notes := run.facts["notes"]:
         parts.append(Section("Notes of the update", notes))
     return PageSection("limits", "Limits", RECORD, parts)
 
 
-def _found_limits(run: UpdateRun) -> Iterator[str]:
+def _evaluation_limits(run: UpdateRun) -> Iterator[str]:
     outputs, subgroups = run.facts["outputs"], run.facts["subgroups"]
     if not outputs["scored_on_rows_held_out"]:
-        yield "No rows were held out: scores and calibration are those of training rows, and too good."
+        yield "No rows were held out: scores and calibration are of training rows, and too optimistic."
     if small := [each["name"] for each in subgroups if each["is_small"]]:
-        yield f"Too few rows to judge {pluralize(len(small), 'subgroup')}: {', '.join(small)}."
+        yield f"Too few rows to evaluate {pluralize(len(small), 'subgroup')}: {', '.join(small)}."
     if not subgroups:
-        yield "No subgroups are named, so none is judged: model-card.toml or a policy can name columns."
+        yield "No subgroups are defined, so none is evaluated: the model card or a policy can name columns."
     if run.facts["periods"]["before"] is None:
-        yield "Nothing is known of the earlier rows, so the shift of the population is unknown."
+        yield "The earlier rows are not available, so the shift of the population is unknown."
     if run.verdict is None:
-        yield "No policy was stated before the update."
+        yield "There was no change policy before the update."
     elif run.verdict.not_judged:
         lines = ", ".join(dict.fromkeys(line.name for line in run.verdict.not_judged))
-        yield f"{pluralize(len(run.verdict.not_judged), 'line')} of the policy could not be judged: {lines}."
+        n_open = pluralize(len(run.verdict.not_judged), "line")
+        yield f"{n_open} of the policy could not be checked: {lines}."
 
 
 def _identity_section(run: UpdateRun) -> PageSection:
-    """Hashes of both models and of the data, versions, settings, edits by hand."""
+    """List hashes of both models and of the data, versions, settings, and edits by hand."""
     facts = run.facts
     model, data = facts["model"], facts["data"]
     settings = {**facts["settings"], **{name: each for name, each in facts["columns"].items() if each}}
-    told = [
-        f"{name} = {_setting(value)}" for name, value in settings.items() if value not in (None, [], False)
+    shown = [
+        f"{name} = {', '.join(map(str, value)) if isinstance(value, list | tuple) else value}"
+        for name, value in settings.items()
+        if value not in (None, [], False)
     ]
     lines = {
         "Model before": model["old"],
@@ -906,11 +927,9 @@ def _identity_section(run: UpdateRun) -> PageSection:
         "Settings": model["taken_over"],
         "Software": ", ".join(f"{name} {number}" for name, number in facts["software"].items()),
         "Seed": "none" if facts["seed"] is None else str(facts["seed"]),
-        "Settings of the update": ", ".join(told),
+        "Settings of the update": ", ".join(shown),
     }
-    parts: list[Part] = [
-        TextTable(["item", "value"], [[key, text] for key, text in lines.items() if text], sides="<<")
-    ]
+    parts: list[Part] = [_item_table(lines)]
     edits = facts["edits"]
     for which, title in (
         ("old", "Edits by hand in the model before"),
@@ -923,17 +942,13 @@ def _identity_section(run: UpdateRun) -> PageSection:
     return PageSection("identity", "Identity of models, data and software", RECORD, parts)
 
 
-def _setting(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
 def _edit_text(edit: Mapping[str, Any]) -> str:
-    notes = ["no name is given"] * (not edit["by"]) + ["changed again since"] * (not edit["holds"])
-    return f"{edit['text']}" + (f" ({', '.join(notes)})" if notes else "")
+    notes = ["no author is given"] * (not edit["by"]) + ["changed again later"] * (not edit["holds"])
+    return f"{edit['text']} ({', '.join(notes)})" if notes else str(edit["text"])
 
 
 def _register_section(run: UpdateRun) -> PageSection:
-    """The entry in the change register, and the way back."""
+    """Show the entry in the change register, and how to roll back."""
     record, model = run.record, run.facts["model"]
     lines: dict[str, str] = {"Record": "none: the update was made without a register (--register)."}
     if record is not None:
@@ -941,26 +956,22 @@ def _register_section(run: UpdateRun) -> PageSection:
             "Record": f"{record.number}, written {record.time}{f', by {record.who}' if record.who else ''}",
             "Reason": record.why or "",
             "Hash": record.hash or "",
-            "Follows": record.previous or "none: it is the first",
+            "Previous record": record.previous or "none: this is the first",
         }
-    way_back = f"Nothing to roll back. The model in use has the hash {model['old']}"
+    way_back = f"There is nothing to roll back. The model in use has the hash {model['old']}"
     if run.is_taken:
         way_back = (
-            f"Deploy the model before again, {model['source']}: holdfast register find HASH FOLDER "
-            f"finds its file by "
-            f"the hash {model['old']}"
+            f"Deploy the previous model again ({model['source']}). Its hash is {model['old']}; "
+            "holdfast register find HASH FOLDER finds its file"
         )
-    change = "taken" if run.is_taken else "not taken: the deployed model stays in use"
-    lines["Change"] = "taken by force, against the policy" if run.facts["forced"] else change
+    change = "accepted" if run.is_taken else "rejected: the deployed model stays in use"
+    lines["Change"] = "accepted by force, against the policy" if run.facts["forced"] else change
     lines["Rollback"] = way_back
-    rows = [[key, text] for key, text in lines.items() if text]
-    return PageSection(
-        "register", "Register entry and rollback", RECORD, [TextTable(["item", "value"], rows, sides="<<")]
-    )
+    return PageSection("register", "Register entry and rollback", RECORD, [_item_table(lines)])
 
 
 def _sign_off_section(card: dict[str, Any]) -> PageSection:
-    """A line to sign for each role."""
+    """Return a line to sign for each role."""
     people = card.get("sign_off") or dict.fromkeys(ROLES, "")
     blank = NO_BREAK * 24
     rows = [[role, name or blank, blank, blank] for role, name in people.items()]

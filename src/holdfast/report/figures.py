@@ -50,6 +50,7 @@ class Drawing:
     outline: Sequence[Mapping[str, Any]] = ()
     id: str = ""
     title: str = ""
+    caption: str = ""  # of the drawing, not of the list
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def outline(
                 "node": node,
                 "depth": int(tree.node_depth[node]) - 1,
                 "condition": condition,
-                "says": texts.large(node) if is_leaf else "",
+                "prediction": texts.large(node) if is_leaf else "",
                 "support": " · ".join(filter(None, support)),
                 "below": texts.changed.get(node, ""),
             }

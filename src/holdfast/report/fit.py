@@ -1,5 +1,7 @@
 """The page of a fitted model: the tree and its predictions, and the evidence behind it."""
 
+from __future__ import annotations
+
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,7 +52,7 @@ from holdfast.report.page import KeyFigure, Page, PageSection, Part, ReportOptio
 from holdfast.report.rules import fit_case_section, rule_facts, rules_section
 from holdfast.runs.run import Run
 from holdfast.scoring.calibration import calibration
-from holdfast.scoring.metric import Metric, TrueValues, describe_too_few, make_metric
+from holdfast.scoring.metric import Metric, TrueValues, describe_too_few, make_metric, predict_for_metric
 from holdfast.stable.frontier import Frontier
 from holdfast.stable.selection import unbeaten_places
 from holdfast.tree.ensemble import Ensemble
@@ -62,11 +64,156 @@ from holdfast.tree.tree import LEAF, Tree, drop_copies, make_tree_key
 EVIDENCE = "data scientist"
 FIRM = 0.5  # split support of a firm split
 MOST_NAMED = 5  # columns in the headline
-MOST_CATEGORIES, MOST_CLASSES = 12, 20  # told in tables
-MOST_TREES = 12  # efficient trees that can be looked at
-MOST_DRAWN = 100_000  # bytes of their drawings
-MOST_SPREAD = 100  # trees whose spread is shown
+MOST_CATEGORIES, MOST_CLASSES = 12, 20  # in tables
+MOST_TREES = 12  # efficient trees with rules and drawing
+MOST_DRAWN = 100_000  # bytes of all their drawings
+MOST_SPREAD = 100  # trees of the section on their spread
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals")
+
+
+def fit_page(subject: Any, options: ReportOptions) -> Page:
+    """Return the page of a run, an estimator, a tree or an ensemble."""
+    fitted = _of_run(subject, options) if isinstance(subject, Run) else _of_model(subject, options)
+    warnings = (f"{WARNING}{warning}" for warning in fitted.record.get("warnings", ()))
+    what = fitted.outcome if fitted.positive is not None else _name(fitted.target.name)
+    title = f"Risk of {what}" if fitted.positive is not None else f"Predicting {what}"
+    tree = fitted.model if isinstance(fitted.model, Tree) else None
+    summary = _ensemble_sentence(fitted) if tree is None else _tree_sentence(fitted, tree)
+    sections = [
+        None if tree is None else _tree_section(fitted, tree),
+        None if tree is None or tree.n_leaves == 1 else fit_case_section(fitted),
+        None if tree is None else rules_section(fitted),
+        _support_section(fitted),
+        _scores_section(fitted),
+        _frontier_section(fitted),
+        _sizes_section(fitted),
+        _features_section(fitted),
+        _calibration_section(fitted),
+        _spread_section(fitted),
+        _replications_section(fitted),
+        _schema_section(fitted),
+        _settings_section(fitted),
+    ]
+    return Page(
+        kind="fit",
+        title=options.title or title,
+        subtitle=_subtitle(fitted),
+        warnings=list(dict.fromkeys([*warnings, *list_warnings(fitted.model)])),
+        headline=[*filter(None, [summary, _score_sentence(fitted), _support_sentence(fitted)])],
+        key_figures=list(_key_figures(fitted)),
+        sections=[section for section in sections if section is not None],
+    )
+
+
+def _name(text: str) -> str:
+    return shorten(printable(text), 40)
+
+
+def _tree_sentence(fitted: Fitted, tree: Tree) -> str:
+    if tree.n_leaves == 1:
+        return f"The tree has no split: it predicts the same for every {fitted.noun}."
+    used = list(dict.fromkeys(tree.schema.names[index] for index in tree.feature.tolist() if index != LEAF))
+    columns = list_text(map(_name, used))
+    if len(used) > MOST_NAMED:
+        columns = f"{number_word(len(used))} of {len(tree.schema.features)} columns, first {_name(used[0])}"
+    groups = f"The tree sorts {plural(fitted.noun)} into {number_word(tree.n_leaves)} groups by {columns}."
+    low, high = _value_range(fitted, tree)
+    if not tree.schema.target.is_classes:
+        ends = f"{number_text(low, 3)} in the lowest group to {number_text(high, 3)} in the highest"
+        return f"{groups} The predicted {fitted.outcome} ranges from {ends}."
+    if fitted.positive is None:
+        return f"{groups} {_classes_sentence(tree)}"
+    ends = f"{rounded_percent(low)} in the lowest group to {rounded_percent(high)} in the highest"
+    return f"{groups} The risk of {fitted.outcome} ranges from {ends}."
+
+
+def _classes_sentence(tree: Tree) -> str:
+    """Name the classes that the leaves predict, and count those that are never predicted."""
+    names = format_class_names(tree.schema.target)
+    predicted = sorted(set(tree.outcome[tree.feature == LEAF].tolist()))
+    shown = f"{len(predicted)} classes"
+    if len(predicted) <= MOST_NAMED:
+        shown = list_text(_name(names[place]) for place in predicted)
+    never = len(names) - len(predicted)
+    is_are = "is" if never == 1 else "are"
+    rest = f"; {number_word(never)} of {number_word(len(names))} classes {is_are} never predicted"
+    return f"They predict {shown}{rest if never else ''}."
+
+
+def _value_range(fitted: Fitted, tree: Tree) -> tuple[float, float]:
+    values = tree.value[tree.feature == LEAF, fitted.positive or 0]
+    return float(values.min()), float(values.max())
+
+
+def _ensemble_sentence(fitted: Fitted) -> str:
+    first = [_name(each.name) for each in fitted.uses if each.anywhere > 0][:3]
+    most = f", mainly by {list_text(first)}" if first else ""
+    return f"{pluralize(len(fitted.trees), 'tree')} together predict {fitted.outcome}{most}."
+
+
+def _support_sentence(fitted: Fitted) -> str:
+    """Count the splits that most trees of other samples share."""
+    supports = fitted.supports
+    if not supports:
+        return ""
+    n_firm, first, n_trees = (
+        sum(each.references >= FIRM for each in supports),
+        supports[0],
+        len(fitted.references),
+    )
+    firm = "all" if n_firm == len(supports) else f"{number_word(n_firm) if n_firm else 'none'} of the"
+    return (
+        f"Of {n_trees} trees grown on other samples of the rows, {rounded_percent(first.references)} have "
+        f"{_name(first.feature)} as their first split, as this tree does; {firm} "
+        f"{number_word(len(supports))} {'split' if len(supports) == 1 else 'splits'} of this tree "
+        f"{'is' if 1 in (n_firm, len(supports)) else 'are'} found in at least "
+        f"{rounded_percent(FIRM)} of them."
+    )
+
+
+def _key_figures(fitted: Fitted) -> Iterator[KeyFigure]:
+    """Return the numbers that a reader looks for first."""
+    if (score := _test_score(fitted)) is not None:
+        value, _, error = estimate_texts([score[0]], [score[1]])[0].partition(" ± ")
+        name = "new rows" if fitted.test is None or fitted.test.are_new else "rows given"
+        yield KeyFigure(
+            value, f"{fitted.metric.title} on test rows", f"± {error}, {fitted.n_test_rows:,} {name}"
+        )
+    model = fitted.model
+    if isinstance(model, Tree):
+        if fitted.positive is not None and model.n_leaves > 1:
+            yield KeyFigure(percent_range(*_value_range(fitted, model)), "Risk by group", fitted.outcome)
+        if fitted.supports:
+            share = rounded_percent(fitted.supports[0].references)
+            yield KeyFigure(share, "Support of the first split", "of trees of other samples have it, too")
+        yield KeyFigure(str(model.n_leaves), "Rules", f"at most {pluralize(model.depth, 'condition')} each")
+    else:
+        yield KeyFigure(str(len(fitted.trees)), "Trees")
+    n_rows = fitted.record.get("division", {}).get("training_rows")
+    n_rows = n_rows or (model.count[0] if isinstance(model, Tree) else 0)
+    if n_rows:
+        yield KeyFigure(f"{n_rows:,.0f}", "Training rows", pluralize(len(fitted.schema.columns), "column"))
+
+
+def _subtitle(fitted: Fitted) -> str:
+    """Return the kind of the model and the name of the data file."""
+    kinds = {
+        "stable": "Stable decision tree",
+        "tree": "Decision tree",
+        "pruned": "Pruned decision tree",
+        "forest": "Random forest",
+        "boosting": "Boosted trees",
+    }
+    model = fitted.record.get("settings", {}).get("model", "")
+    kind = kinds.get(model, "Decision tree" if isinstance(fitted.model, Tree) else "Ensemble of trees")
+    name = _file_name(fitted)
+    return " · ".join(filter(None, ["Stable decision tree" if fitted.supports else kind, printable(name)]))
+
+
+def _file_name(fitted: Fitted) -> str:
+    """Return the name of the data file without its folder."""
+    source: str = fitted.record.get("data", {}).get("source", "")
+    return source.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 # -- any fitted model -------------------------------------------------------------------------------------
@@ -74,15 +221,15 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals")
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Rows with their true values, on which a model can be judged."""
+    """Rows with true values, on which a model is evaluated."""
 
-    X: Any  # a frame, or whatever a model takes
+    X: Any  # a frame or an array
     true_values: TrueValues
-    are_new: bool  # True if the model has surely not seen them
+    are_new: bool  # True if the model was certainly not trained on them
 
     @property
     def name(self) -> str:
-        """What they are called."""
+        """Name of the rows in sentences."""
         return "test rows" if self.are_new else "rows given to this report"
 
     def __len__(self) -> int:
@@ -91,24 +238,24 @@ class ScoredRows:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """One view of runs, estimators, trees and ensembles; what is not known is None or empty."""
+    """A run, an estimator, a tree or an ensemble as the page needs it; unknown parts are None or empty."""
 
     model: Tree | Ensemble
-    positive: int | None  # the class that matters, of a tree with two
+    positive: int | None  # index of the class whose probability is shown, if there are two
     metric: Metric
     frontier: Frontier | None = None
-    chosen: int | None = None  # place of the tree among the candidates
-    reason: str = ""  # why it was chosen
+    chosen: int | None = None  # index of the tree among the candidates
+    reason: str = ""  # of the choice
     candidates: Sequence[Tree] = ()
     references: Sequence[Tree] = ()
-    sampled_candidates: Sequence[Tree] = ()  # those that were grown on samples of the rows
+    sampled_candidates: Sequence[Tree] = ()  # candidates grown on samples of the rows
     supports: Sequence[SplitSupport] = ()
     uses: FeatureUses = field(default_factory=FeatureUses)
     test: ScoredRows | None = None
     training: Rows | None = None
-    record: Mapping[str, Any] = field(default_factory=dict)  # settings and the rest, as plain data
+    record: Mapping[str, Any] = field(default_factory=dict)  # settings and other facts, as plain data
     replications: Replications | None = None
-    noun: str = "case"  # what a row is
+    noun: str = "case"  # for a row
 
     @property
     def schema(self) -> Schema:
@@ -117,12 +264,12 @@ class Fitted:
 
     @property
     def target(self) -> Target:
-        """What the model predicts."""
+        """The target of the model."""
         return self.model.schema.target
 
     @property
     def positive_label(self) -> Label | None:
-        """The class that matters, as the data calls it."""
+        """Label of the positive class."""
         return None if self.positive is None else self.target.classes[self.positive]
 
     @property
@@ -132,20 +279,20 @@ class Fitted:
 
     @property
     def outcome(self) -> str:
-        """The target, with the class that matters: stroke = yes."""
+        """The target with the positive class: stroke = yes."""
         if self.positive is None:
             return _name(self.target.name)
         return f"{_name(self.target.name)} = {_name(format_class_names(self.target)[self.positive])}"
 
     @property
     def n_test_rows(self) -> int:
-        """The rows that it was tested on."""
-        known: int = self.record.get("division", {}).get("test_rows") or 0
-        return known or (0 if self.test is None else len(self.test))
+        """Number of test rows."""
+        recorded: int = self.record.get("division", {}).get("test_rows") or 0
+        return recorded or (0 if self.test is None else len(self.test))
 
     @cached_property
     def predicted(self) -> Any:
-        """Predictions for the test rows: fractions of the classes, or numbers."""
+        """Predictions for the test rows: class probabilities, or numbers."""
         assert self.test is not None
         return self.model.values(self.test.X)
 
@@ -159,15 +306,10 @@ class Fitted:
 
     @property
     def drawn_trees(self) -> list[Tree]:
-        """All trees whose drawings stand on the page: one colour means the same in all of them."""
+        """All trees that are drawn on the page, with the same colours for the same values."""
         if self.frontier is None or self.chosen is None:
             return []
         return [self.candidates[place] for place in _shown_candidates(self.frontier, self.chosen)]
-
-
-def fitted_of(subject: Any, options: ReportOptions) -> Fitted:
-    """The view of a run, a fitted estimator, a tree or an ensemble."""
-    return _of_run(subject, options) if isinstance(subject, Run) else _of_model(subject, options)
 
 
 def _of_run(run: Run, options: ReportOptions) -> Fitted:
@@ -202,7 +344,7 @@ def _of_model(subject: Any, options: ReportOptions) -> Fitted:
         model = getattr(subject, name, None) if model is None else model
     if model is None:
         raise ParameterError(
-            f"This {type(subject).__name__} is not fitted: call fit before you report on it."
+            f"This {type(subject).__name__} is not fitted: call fit before you write a report."
         )
     references = getattr(subject, "reference_trees_", ())
     trained, choice = (getattr(subject, name, None) for name in ("trained_", "choice_"))
@@ -242,20 +384,20 @@ def _supports(
 
 
 def _uses(model: Tree | Ensemble, others: Sequence[Tree]) -> FeatureUses:
-    """The features by their use in trees of other samples, or in those of the model."""
+    """Return the use of features in trees of other samples, or else in those of the model."""
     return feature_use(list(others) or [model] if isinstance(model, Tree) else list(model.trees))
 
 
 def _given_rows(model: Tree | Ensemble, options: ReportOptions) -> ScoredRows | None:
     if options.X is None or options.y is None:
         return None
-    some = model if isinstance(model, Tree) else model.trees[0].replace(schema=model.schema)
-    table = prepare_table(some, some, options.X, options.y)
+    tree = model if isinstance(model, Tree) else model.trees[0].replace(schema=model.schema)
+    table = prepare_table(tree, tree, options.X, options.y)
     return ScoredRows(options.X, TrueValues(model.schema.target, table.target, table.weight), are_new=False)
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as JSON can hold it."""
+    """Convert a parameter to plain data for JSON."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
@@ -265,170 +407,21 @@ def _plain(value: Any) -> Any:
     return [_plain(part) for part in value] if isinstance(value, list | tuple) else repr(value)
 
 
-# -- the page ---------------------------------------------------------------------------------------------
-
-
-def fit_page(subject: Any, options: ReportOptions) -> Page:
-    """The page of a run, an estimator, a tree or an ensemble."""
-    fitted = fitted_of(subject, options)
-    known = (f"{WARNING}{warning}" for warning in fitted.record.get("warnings", ()))
-    what = fitted.outcome if fitted.positive is not None else _name(fitted.target.name)
-    title = f"Risk of {what}" if fitted.positive is not None else f"Predicting {what}"
-    is_tree = isinstance(fitted.model, Tree)
-    says = (
-        _tree_sentence(fitted, fitted.model) if isinstance(fitted.model, Tree) else _ensemble_sentence(fitted)
-    )
-    sections = [
-        _tree_section(fitted) if is_tree else None,
-        fit_case_section(fitted) if isinstance(fitted.model, Tree) and fitted.model.n_leaves > 1 else None,
-        rules_section(fitted) if is_tree else None,
-        _support_section(fitted),
-        _scores_section(fitted),
-        _frontier_section(fitted),
-        _sizes_section(fitted),
-        _features_section(fitted),
-        _calibration_section(fitted),
-        _spread_section(fitted),
-        _replications_section(fitted),
-        _schema_section(fitted),
-        _settings_section(fitted),
-    ]
-    return Page(
-        kind="fit",
-        title=options.title or title,
-        subtitle=_subtitle(fitted),
-        warnings=list(dict.fromkeys([*known, *list_warnings(fitted.model)])),
-        headline=[*filter(None, [says, _score_sentence(fitted), _support_sentence(fitted)])],
-        key_figures=list(_key_figures(fitted)),
-        sections=[section for section in sections if section is not None],
-    )
-
-
-def _name(text: str) -> str:
-    return shorten(printable(text), 40)
-
-
-def _tree_sentence(fitted: Fitted, tree: Tree) -> str:
-    if tree.n_leaves == 1:
-        return f"The tree has no split: it predicts the same for every {fitted.noun}."
-    used = list(dict.fromkeys(tree.schema.names[index] for index in tree.feature.tolist() if index != LEAF))
-    columns = list_text(map(_name, used))
-    if len(used) > MOST_NAMED:
-        columns = f"{number_word(len(used))} of {len(tree.schema.features)} columns, first {_name(used[0])}"
-    groups = f"The tree sorts {plural(fitted.noun)} into {number_word(tree.n_leaves)} groups by {columns}."
-    low, high = _ends(fitted, tree)
-    if not tree.schema.target.is_classes:
-        ends = f"{number_text(low, 3)} in the lowest group to {number_text(high, 3)} in the highest"
-        return f"{groups} The predicted {fitted.outcome} ranges from {ends}."
-    if fitted.positive is None:
-        return f"{groups} {_classes_sentence(tree)}"
-    ends = f"{rounded_percent(low)} in the lowest group to {rounded_percent(high)} in the highest"
-    return f"{groups} The risk of {fitted.outcome} ranges from {ends}."
-
-
-def _classes_sentence(tree: Tree) -> str:
-    """Which classes the leaves predict, and how many are never predicted."""
-    names = format_class_names(tree.schema.target)
-    predicted = sorted(set(tree.outcome[tree.feature == LEAF].tolist()))
-    told = f"{len(predicted)} classes"
-    if len(predicted) <= MOST_NAMED:
-        told = list_text(_name(names[place]) for place in predicted)
-    never = len(names) - len(predicted)
-    is_are = "is" if never == 1 else "are"
-    rest = f"; {number_word(never)} of {number_word(len(names))} classes {is_are} never predicted"
-    return f"They predict {told}{rest if never else ''}."
-
-
-def _ends(fitted: Fitted, tree: Tree) -> tuple[float, float]:
-    values = tree.value[tree.feature == LEAF, fitted.positive or 0]
-    return float(values.min()), float(values.max())
-
-
-def _ensemble_sentence(fitted: Fitted) -> str:
-    first = [_name(each.name) for each in fitted.uses if each.anywhere > 0][:3]
-    most = f", most of all by {list_text(first)}" if first else ""
-    return f"{pluralize(len(fitted.trees), 'tree')} together predict {fitted.outcome}{most}."
-
-
-def _support_sentence(fitted: Fitted) -> str:
-    """How many of the splits another sample would probably have led to."""
-    supports = fitted.supports
-    if not supports:
-        return ""
-    firm, first = sum(each.references >= FIRM for each in supports), supports[0]
-    return (
-        f"Of {len(fitted.references)} trees grown on other samples, "
-        f"{rounded_percent(first.references)} split "
-        f"first on {_name(first.feature)}, as this tree does; {number_word(firm) if firm else 'none'} of its "
-        f"{number_word(len(supports))} splits {'has' if firm == 1 else 'have'} a split support of at least "
-        f"{rounded_percent(FIRM)}."
-    )
-
-
-def _key_figures(fitted: Fitted) -> Iterator[KeyFigure]:
-    """The numbers that a reader looks for first."""
-    if (score := _test_score(fitted)) is not None:
-        value, _, error = estimate_texts([score[0]], [score[1]])[0].partition(" ± ")
-        name = "new rows" if fitted.test is None or fitted.test.are_new else "rows given"
-        yield KeyFigure(
-            value, f"{fitted.metric.title} on test rows", f"± {error}, {fitted.n_test_rows:,} {name}"
-        )
-    model = fitted.model
-    if isinstance(model, Tree):
-        if fitted.positive is not None and model.n_leaves > 1:
-            yield KeyFigure(percent_range(*_ends(fitted, model)), "Risk by group", fitted.outcome)
-        if fitted.supports:
-            share = rounded_percent(fitted.supports[0].references)
-            yield KeyFigure(
-                share, "Support of the first split", "of trees of other samples split on it first"
-            )
-        yield KeyFigure(str(model.n_leaves), "Rules", f"at most {pluralize(model.depth, 'condition')} each")
-    else:
-        yield KeyFigure(str(len(fitted.trees)), "Trees")
-    n_rows = fitted.record.get("division", {}).get("training_rows")
-    n_rows = n_rows or (model.count[0] if isinstance(model, Tree) else 0)
-    if n_rows:
-        yield KeyFigure(f"{n_rows:,.0f}", "Training rows", pluralize(len(fitted.schema.columns), "column"))
-
-
-def _subtitle(fitted: Fitted) -> str:
-    """What kind of model it is, and of which data."""
-    kinds = {
-        "stable": "Stable decision tree",
-        "tree": "Decision tree",
-        "pruned": "Pruned decision tree",
-        "forest": "Random forest",
-        "boosting": "Boosted trees",
-    }
-    model = fitted.record.get("settings", {}).get("model", "")
-    kind = kinds.get(model, "Decision tree" if isinstance(fitted.model, Tree) else "Ensemble of trees")
-    name = _file_name(fitted)
-    return " · ".join(filter(None, ["Stable decision tree" if fitted.supports else kind, printable(name)]))
-
-
-def _file_name(fitted: Fitted) -> str:
-    """The name of the data file: its folder is the business of the machine that it was read on."""
-    source: str = fitted.record.get("data", {}).get("source", "")
-    return source.replace("\\", "/").rsplit("/", 1)[-1]
-
-
 # -- the tree ---------------------------------------------------------------------------------------------
 
 
-def _tree_section(fitted: Fitted) -> PageSection:
-    tree, positive = fitted.model, fitted.positive_label
-    assert isinstance(tree, Tree)
+def _tree_section(fitted: Fitted, tree: Tree) -> PageSection:
+    positive = fitted.positive_label
     svg = drawing(tree, "tree", positive=positive, beside=fitted.drawn_trees)
     parts: list[Part] = [
-        "The drawing would make this page too large: holdfast show MODEL --format svg draws the tree, and "
-        "tree.to_svg() in Python."
+        "The drawing is too large for this page: holdfast show MODEL --format svg, or tree.to_svg() in "
+        "Python, draws the tree."
     ]
     if svg is not None:
-        hint = "Start at the root. Point at a box to see its whole rule; a wider line carries more rows."
-        parts = [Drawing(svg, outline(tree, positive), "drawing-0"), hint]
-    return PageSection(
-        "tree", "The tree", "clinician", parts, facts={"leaves": tree.n_leaves, "depth": tree.depth}
-    )
+        hint = "Read from the top down. Point at a box to see its whole rule. A wider line means more rows."
+        parts = [Drawing(svg, outline(tree, positive), "drawing-0", caption=hint)]
+    facts = {"leaves": tree.n_leaves, "depth": tree.depth}
+    return PageSection("tree", "The tree", "clinician", parts, facts=facts)
 
 
 def _support_section(fitted: Fitted) -> PageSection | None:
@@ -436,8 +429,8 @@ def _support_section(fitted: Fitted) -> PageSection | None:
         return None
     text = (
         f"The tree was grown again on {len(fitted.references)} other samples of the rows (reference "
-        f"trees). A "
-        "split with high support would probably be found in another sample too."
+        "trees). A "
+        "split that many of them share would probably be found in new data, too."
     )
     display = SplitSupportDisplay.from_result(fitted.supports, ax=LATER)
     parts = [text, Figure(chart(display, "support")), *split_support_view(fitted.supports).parts]
@@ -448,18 +441,18 @@ def _support_section(fitted: Fitted) -> PageSection | None:
 
 
 def _scores_section(fitted: Fitted) -> PageSection | None:
-    """Scores expected in training and reached on test rows; None if nothing was ever scored."""
-    found = [each for each in _score_rows(fitted) if each[2] is not None or each[3] is not None]
-    if not found:
+    """Compare the scores expected in training with those on test rows; None without any score."""
+    scores = [each for each in _score_rows(fitted) if each[2] is not None or each[3] is not None]
+    if not scores:
         return None
     title, is_new = fitted.metric.title, fitted.test is None or fitted.test.are_new
     division = fitted.record.get("division", {})
     name = "test rows" if fitted.test is None else f"{len(fitted.test):,} {fitted.test.name}"
     earlier = division.get("earlier_test_rows") or 0
-    headings = ["tree", "leaves", f"{title} expected", f"on {name}", "against expected"]
+    headings = ["tree", "leaves", f"{title} expected", f"on {name}", "difference"]
     headings += [f"on {earlier:,} earlier rows"] if earlier else []
     rows = []
-    for row_name, leaves, expected, test, early in found:
+    for row_name, leaves, expected, test, early in scores:
         against = _against_text(expected, test, fitted.metric.is_loss)
         cells = [
             row_name,
@@ -469,15 +462,15 @@ def _scores_section(fitted: Fitted) -> PageSection | None:
             against,
         ]
         rows.append([*cells, *([_score_text(early)] if earlier else [])])
-    note = "Expected: on rows held out in training, by which trees are chosen. "
+    note = "Expected: the score on rows held out in training, by which the tree was chosen. "
     if is_new:
-        note += "The test rows were set aside before, and nothing was chosen by them."
+        note += "The test rows were set aside at the start and had no influence on the tree."
         if stages := division.get("test_stages"):
             note += (
-                f" They are the last stages, {', '.join(map(str, stages))}; the earlier rows are random ones."
+                f" They are of the last stages, {', '.join(map(str, stages))}; the earlier rows are random."
             )
     else:
-        note += "If the model was trained on the rows given, their scores flatter it."
+        note += "If the model was trained on the rows given, their scores are too optimistic."
     note += " ± is one standard error."
     return PageSection(
         "scores",
@@ -491,7 +484,7 @@ _Score = Mapping[str, float | None] | None
 
 
 def _score_rows(fitted: Fitted) -> list[tuple[str, int | None, _Score, _Score, _Score]]:
-    """Name, leaves, expected, test and earlier test score of the chosen tree and the ends of the frontier."""
+    """Return name, leaves, expected, test and earlier test score of the chosen tree and the extremes."""
     facts, frontier, metric = fitted.record, fitted.frontier, fitted.metric
 
     def expected_of(candidate: int) -> _Score:
@@ -515,15 +508,13 @@ def _score_rows(fitted: Fitted) -> list[tuple[str, int | None, _Score, _Score, _
     if frontier is not None and fitted.chosen is not None:
         expected = expected_of(fitted.chosen)
     if test is None and fitted.test is not None and not describe_too_few(fitted.test.true_values):
-        from holdfast.scoring.metric import predict_for_metric
-
         score = metric.score(predict_for_metric(metric, fitted.model, fitted.test.X), fitted.test.true_values)
         test = {"score": metric.shown(score.value), "standard_error": score.error}
     return [("the model", None, expected, test, model.get("earlier_test"))]
 
 
 def _against_text(expected: _Score, test: _Score, is_loss: bool) -> str:
-    """The test score against the expected one, in words."""
+    """Describe the difference of the test score from the expected one."""
     if expected is None or test is None or expected["score"] is None or test["score"] is None:
         return ""
     optimism = expected["score"] - test["score"]
@@ -540,7 +531,7 @@ def _score_text(score: _Score) -> str:
 
 
 def _test_score(fitted: Fitted) -> tuple[float, float] | None:
-    """The score on test rows, and its standard error; None if there are none."""
+    """Return the score on test rows and its standard error; None without test rows."""
     found = next((test for *_, test, _ in _score_rows(fitted) if test is not None), None)
     if found is None or found["score"] is None:
         return None
@@ -548,7 +539,7 @@ def _test_score(fitted: Fitted) -> tuple[float, float] | None:
 
 
 def _score_sentence(fitted: Fitted) -> str:
-    """How good the model is, in words that need no textbook; empty if no rows tell."""
+    """Describe the score on test rows in plain words; empty without test rows."""
     found = _test_score(fitted)
     if found is None:
         return ""
@@ -560,23 +551,22 @@ def _score_sentence(fitted: Fitted) -> str:
     share = rounded_percent(max(found[0], 0.0))
     if fitted.metric.name == "auc" and fitted.positive is not None:
         return (
-            f"{on}: of a {fitted.noun} with {fitted.outcome} and one without, it gives the first the higher "
-            f"risk in {share} of such pairs ({stated}); chance would in half of them."
+            f"{on}: of two {plural(fitted.noun)}, one with {fitted.outcome} and one without, the model "
+            "gives the "
+            f"former the higher risk in {share} of all pairs ({stated}); chance alone gives 50 %."
         )
     if fitted.metric.name == "r2":
         return f"{on} it explains {share} of the variance ({stated})."
-    return (
-        f"{on} it is right for {share} ({stated})."
-        if fitted.metric.name == "accuracy"
-        else f"{on}: {stated}."
-    )
+    if fitted.metric.name == "accuracy":
+        return f"{on} its predictions are right for {share} ({stated})."
+    return f"{on}: {stated}."
 
 
 # -- the frontier -----------------------------------------------------------------------------------------
 
 
 def _frontier_section(fitted: Fitted) -> PageSection | None:
-    """All candidates as a chart, and some of the efficient trees with rules and diff."""
+    """Show all candidates as a chart, and some of the efficient trees with rules and diff."""
     frontier, chosen = fitted.frontier, fitted.chosen
     if frontier is None or chosen is None:
         return None
@@ -630,7 +620,7 @@ def _frontier_section(fitted: Fitted) -> PageSection | None:
 
 
 def _shown_candidates(frontier: Frontier, chosen: int) -> list[int]:
-    """The efficient trees, or some of them evenly spread, and the chosen one: the most stable first."""
+    """Return the efficient trees, or an evenly spread part of them, and the chosen one, most stable first."""
     order = frontier.unbeaten
     if len(order) > MOST_TREES:
         order = order[np.unique(np.linspace(0, len(order) - 1, MOST_TREES).round().astype(np.int64))]
@@ -638,7 +628,7 @@ def _shown_candidates(frontier: Frontier, chosen: int) -> list[int]:
 
 
 def _six_digits(numbers: list[float]) -> list[float]:
-    """More than anyone reads, and less than half the letters."""
+    """Round to six significant digits, which halves the size of the data."""
     return [float(f"{number:.6g}") for number in numbers]
 
 
@@ -653,15 +643,15 @@ def _tree_facts(fitted: Fitted, candidate: int) -> dict[str, Any]:
         "changes": [line for section in splits for line in section.lines],
         "distance": None if diff is None else diff.distance.total,
     }
-    if diff is None:  # its rules stand above
+    if diff is None:  # its rules are shown above
         return {**facts, "rules": []}
-    names = ("says", "class", "decision", "conditions", "sentence")
+    names = ("prediction", "class", "decision", "conditions", "sentence")
     rules = rule_facts(tree, fitted.positive, fitted.noun, fitted.training)[:MOST_TREES]
     return {**facts, "rules": [{name: rule[name] for name in names if name in rule} for rule in rules]}
 
 
 def _candidate_text(fitted: Fitted, candidate: int) -> str:
-    """The figures of a candidate on one line."""
+    """Return the figures of a candidate on one line."""
     frontier = fitted.frontier
     assert frontier is not None
     score = fitted.metric.shown(float(frontier.score[candidate]))
@@ -678,7 +668,7 @@ def _candidate_text(fitted: Fitted, candidate: int) -> str:
 
 
 def _sizes_section(fitted: Fitted) -> PageSection | None:
-    """Instability by the number of leaves."""
+    """Tabulate instability by the number of leaves."""
     frontier, chosen = fitted.frontier, fitted.chosen
     if frontier is None or chosen is None:
         return None
@@ -692,8 +682,8 @@ def _sizes_section(fitted: Fitted) -> PageSection | None:
             for each in (frontier.instability[own].min(), frontier.instability[own].mean())
         )
         rows.append([str(size), str(n_trees), least, mean])
-    text = "Distances grow with the number of rules."
-    if n_alike > 1:  # of one tree it is 1
+    text = "Larger trees are further apart, because distances grow with the number of rules."
+    if n_alike > 1:  # of a single tree it is 1 by definition
         text += (
             f" The instability of the chosen tree is "
             f"{fixed_text(float(frontier.size_adjusted[chosen]), 2)} times "
@@ -710,15 +700,11 @@ def _features_section(fitted: Fitted) -> PageSection | None:
     if not any(each.anywhere > 0 for each in fitted.uses):
         return None
     others = len(fitted.references) + len(fitted.sampled_candidates)
-    of = (
-        f"{others or len(fitted.trees)} trees of other samples"
-        if others
-        else pluralize(len(fitted.trees), "tree")
-    )
+    n_trees = f"{others} trees of other samples" if others else pluralize(len(fitted.trees), "tree")
     text = (
-        f"Importance is the share of the decrease of impurity, in {of}; root, 2 levels, 3 levels and "
-        f"anywhere "
-        "are the fractions of these trees that split on the feature there."
+        f"Importance is the share of a feature in the total decrease of impurity, in {n_trees}. Root, 2 "
+        "levels, "
+        "3 levels and anywhere: the fraction of these trees that split on the feature there."
     )
     display = ImportanceDisplay.from_result(fitted.uses, max_features=15, ax=LATER)
     parts: list[Part] = [text, Figure(chart(display, "importance")), feature_table(fitted.uses, None)]
@@ -726,7 +712,7 @@ def _features_section(fitted: Fitted) -> PageSection | None:
 
 
 def _calibration_section(fitted: Fitted) -> PageSection | None:
-    """Predictions against observations, on rows with known values; None without enough such rows."""
+    """Compare predictions with observations; None without enough rows with known values."""
     if fitted.test is None or describe_too_few(fitted.test.true_values):
         return None
     if fitted.target.is_classes and fitted.positive is None:
@@ -760,13 +746,13 @@ def _calibration_section(fitted: Fitted) -> PageSection | None:
         both = f"observed frequency {percent_text(found.observed)}, expected {percent_text(found.expected)}"
     else:
         both = f"observed mean {number_text(found.observed, 4)}, expected {number_text(found.expected, 4)}"
-    slope = "too few rows for a calibration slope"
+    slope = "there are too few rows for a calibration slope"
     if not found.is_vague:
         slope = (
             f"calibration slope {fixed_text(found.slope, 2)} ± {fixed_text(found.slope_error, 2)}, intercept "
-            f"{fixed_text(found.intercept, 2)} ± {fixed_text(found.intercept_error, 2)} (ideal: 1 and "
-            f"0; a slope "
-            "below 1 means predictions are too extreme; ± is one standard error)"
+            f"{fixed_text(found.intercept, 2)} ± {fixed_text(found.intercept_error, 2)} (ideal: 1 and 0; a "
+            "slope "
+            "below 1 means that predictions are too extreme; ± is one standard error)"
         )
     ratio = "" if isnan(found.ratio) else f" (ratio {fixed_text(found.ratio, 2)})"
     parts.append(f"{fitted.outcome} in {len(truth):,} {fitted.test.name}: {both}{ratio}; {slope}.")
@@ -774,28 +760,22 @@ def _calibration_section(fitted: Fitted) -> PageSection | None:
 
 
 def _confusion_section(fitted: Fitted, rows: ScoredRows) -> PageSection:
-    """The confusion matrix of more than two classes."""
+    """Show the confusion matrix of more than two classes."""
     names, n = format_class_names(fitted.target), len(fitted.target.classes)
     matrix = np.zeros((n, n), np.int64)
     np.add.at(matrix, (rows.true_values.values, fitted.decided), 1)
     seen = matrix.sum(axis=1)
     order = np.argsort(-seen, kind="stable")[:MOST_CLASSES].tolist()
-    cells = [
-        [names[true], *(f"{matrix[true, said]:,}" for said in order), _recall(matrix[true, true], seen[true])]
-        for true in order
-    ]
+    recalls = [rounded_percent(matrix[k, k] / seen[k]) if seen[k] else "" for k in range(n)]
+    cells = [[names[true], *(f"{matrix[true, other]:,}" for other in order), recalls[true]] for true in order]
     left_out = f"{n - len(order)} rarer classes are left out." if n > len(order) else ""
     text = f"{len(rows):,} {rows.name}: one row of the table per true class, one column per predicted class."
     table = TextTable(["true class", *(names[place] for place in order), "recall"], cells, note=left_out)
     return PageSection("calibration", "Confusion matrix", EVIDENCE, [text, table])
 
 
-def _recall(hits: int, seen: int) -> str:
-    return rounded_percent(hits / seen) if seen else ""
-
-
 def _spread_section(fitted: Fitted) -> PageSection | None:
-    """Predictions of near-best trees and of trees of other samples; None without rows or a frontier."""
+    """Compare predictions with near-best trees and trees of other samples; None without rows or frontier."""
     if (
         fitted.test is None
         or fitted.frontier is None
@@ -807,12 +787,12 @@ def _spread_section(fitted: Fitted) -> PageSection | None:
     own = _predictions([fitted.model], fitted)[0]
     groups = {
         "near-best": _predictions(_near_best(fitted), fitted),
-        "reference": _predictions(_some(fitted.references), fitted),
+        "reference": _predictions(_sample_trees(fitted.references), fitted),
     }
     known = {name: each for name, each in groups.items() if len(each)}
     texts = {
-        "near-best": "The {} within one standard error of the best score differ from the chosen tree by",
-        "reference": "The {} of other samples differ from it by",
+        "near-best": "Predictions of the {} within one standard error of the best score differ by",
+        "reference": "Predictions of the {} of other samples differ by",
     }
     sentences = [
         f"{texts[name].format(pluralize(len(each), 'tree'))} {_spread_text(own, each, limit)}"
@@ -826,7 +806,7 @@ def _spread_section(fitted: Fitted) -> PageSection | None:
 
 
 def _near_best(fitted: Fitted) -> Sequence[Tree]:
-    """The candidates within one standard error of the best score, copies and the chosen one left out."""
+    """Return the candidates within one standard error of the best score, but for copies and the chosen."""
     frontier = fitted.frontier
     assert frontier is not None
     best = int(frontier.score.argmax())
@@ -834,10 +814,10 @@ def _near_best(fitted: Fitted) -> Sequence[Tree]:
     others = drop_copies(fitted.candidates[place] for place in np.flatnonzero(is_near).tolist())
     if fitted.chosen is not None:
         others.pop(make_tree_key(fitted.candidates[fitted.chosen]), None)
-    return _some(list(others.values()))
+    return _sample_trees(list(others.values()))
 
 
-def _some(trees: Sequence[Tree]) -> Sequence[Tree]:
+def _sample_trees(trees: Sequence[Tree]) -> Sequence[Tree]:
     if len(trees) <= MOST_SPREAD:
         return trees
     return [
@@ -846,24 +826,23 @@ def _some(trees: Sequence[Tree]) -> Sequence[Tree]:
 
 
 def _predictions(trees: Sequence[Tree], fitted: Fitted) -> FloatArray:
-    """The prediction of each tree for each row, (trees, rows)."""
+    """Return the prediction of each tree for each row, of shape (trees, rows)."""
     assert fitted.test is not None
     place, shape = fitted.positive or 0, (len(trees), len(fitted.test))
     return np.array([tree.values(fitted.test.X)[:, place] for tree in trees]).reshape(shape)
 
 
 def _spread_text(own: FloatArray, others: FloatArray, limit: float | None) -> str:
-    """The mean difference, and the fraction of the rows on the other side of the threshold."""
+    """Describe the mean difference, and the fraction of the rows on the other side of the threshold."""
     apart = float(np.abs(others - own).mean())
     if limit is None:
-        return f"{number_text(apart, 3)} on average."
+        return f"{number_text(apart, 3)} on average from those of the chosen tree."
     is_other = (others >= limit) != (own >= limit)
-    at = "one half" if limit == 0.5 else probability_text(limit)
-    unsure = percent_text(float((is_other.mean(axis=0) >= 0.2).mean()))
+    n_unsure = float((is_other.mean(axis=0) >= 0.2).mean())
     return (
-        f"{percent_text(apart)} of risk on average, and put {percent_text(float(is_other.mean()))} of "
-        f"the rows on "
-        f"the other side of {at}; for {unsure} of the rows, at least a fifth of the trees do."
+        f"{100 * apart:.1f} percentage points on average from those of the chosen tree. For a threshold of "
+        f"{probability_text(limit)} they give {percent_text(float(is_other.mean()))} of the rows another "
+        f"decision; for {percent_text(n_unsure)} of the rows, at least one tree in five does."
     )
 
 
@@ -876,14 +855,15 @@ def _replications_section(fitted: Fitted) -> PageSection | None:
         return None
     ((title, (headings, *rows)),) = found.tables()
     text = (
-        f"The whole procedure, {found.n_replications} times on other splits of the data into training "
+        f"The whole procedure was repeated {found.n_replications} times on other splits of the data into "
+        "training "
         "and test rows: means ± standard deviations."
     )
     return PageSection("replications", title, EVIDENCE, [text, TextTable(headings, rows), *found.sentences])
 
 
 def _schema_section(fitted: Fitted) -> PageSection:
-    """A row for every column, those in the model first, and the target."""
+    """Describe the target, and every column, those in the model first."""
     data, target = fitted.record.get("data", {}), fitted.target
     n_rows, missing = data.get("rows"), data.get("missing", {})
     used = {index for tree in fitted.trees for index in set(tree.feature.tolist()) if index >= 0}
@@ -907,12 +887,12 @@ def _schema_section(fitted: Fitted) -> PageSection:
             else label_text(label)
             for label in target.classes
         ]
-        told = f" ({', '.join(classes)})"
+        values = f" ({', '.join(classes)})"
     else:
-        told = f", from {number_text(target.low, 4)} to {number_text(target.high, 4)}"
+        values = f", from {number_text(target.low, 4)} to {number_text(target.high, 4)}"
     text = (
         f"{f'{name}: ' if name else ''}{size}{pluralize(len(rows), 'column')} to predict "
-        f"{printable(target.name)}{told}."
+        f"{printable(target.name)}{values}."
     )
     table = TextTable(["column", "in the model", "kind", "range or categories", "missing"], rows)
     return PageSection("schema", "Data", EVIDENCE, [text, table])
@@ -930,13 +910,13 @@ def _values_text(feature: Feature) -> str:
 
 
 def _settings_section(fitted: Fitted) -> PageSection:
-    """All settings by their names, the hash of the model, and versions, so that it can be made again."""
+    """List settings, hash of the model and versions, with which the fit can be repeated."""
     record = fitted.record
     titles = {
         "settings": "Settings",
         "columns": "Columns",
         "reading": "Reading the data",
-        "division": "Division of the rows",
+        "division": "Training and test rows",
         "distance": "Distance between trees",
     }
     versions = {
@@ -949,8 +929,8 @@ def _settings_section(fitted: Fitted) -> PageSection:
         if entries:
             rows = [[name, _setting_text(value) or NOTHING] for name, value in entries.items()]
             parts.append(TextTable(["name", "value"], rows, title=title, sides="<<"))
-    first = record.get("warnings", ())  # they stand above everything else
-    notes = [*list_notes(fitted.model), *(note for note in record.get("notes", []) if note not in first)]
+    shown = record.get("warnings", ())  # at the top of the page
+    notes = [*list_notes(fitted.model), *(note for note in record.get("notes", []) if note not in shown)]
     return PageSection("settings", "Settings, seed and versions", EVIDENCE, [*parts, *notes])
 
 

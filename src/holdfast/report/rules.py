@@ -165,7 +165,7 @@ def _rule_fact(
         return {
             **fact,
             "warning": few_rows_sentence(rule.count),
-            "says": rule_outcome_text(rule),
+            "prediction": rule_outcome_text(rule),
             "sentence": sentence,
             "seen": None if own is None else own[1],
         }
@@ -176,7 +176,7 @@ def _rule_fact(
         **fact,
         "class": format_class_names(target)[place],
         "decision": "" if positive is None else format_class_names(target)[rule.predicted],
-        "says": rounded_percent(found.estimate),
+        "prediction": rounded_percent(found.estimate),
         "sentence": sentence,
         "warning": " ".join(filter(None, warnings)),
         "seen": found.count,
@@ -268,7 +268,7 @@ def case_section(
     schema = trees[0].schema
     target = schema.target
     used = {index for tree in trees for index in tree.feature.tolist() if index != LEAF}
-    questions = {
+    custom_features = {
         index: parse_custom_feature(schema.features[index].name, schema.columns)
         for index in sorted(used)
         if schema.features[index].kind == "question"
@@ -280,10 +280,10 @@ def case_section(
         "positive": positive,
         "fields": [
             _field(schema, index, training, is_first)
-            for index, is_first in _used_columns(trees, questions, in_use)
+            for index, is_first in _used_columns(trees, custom_features, in_use)
         ],
-        "questions": {
-            str(index): _expression(each.expression, each.columns) for index, each in questions.items()
+        "custom_features": {
+            str(index): _expression(each.expression, each.columns) for index, each in custom_features.items()
         },
         "trees": list(data),
     }
@@ -304,7 +304,7 @@ def tree_data(
     """Return a tree as arrays for the script, with its conditions and predictions in words."""
     inner = np.flatnonzero(tree.feature != LEAF).tolist()
     known = find_known_values(tree)
-    names = ("says", "class", "decision", "sentence", "outside", "warning")  # a number has no class
+    names = ("prediction", "class", "decision", "sentence", "outside", "warning")  # a number has no class
     rules = {
         str(each["leaf"]): {part: each[part] for part in names if part in each}
         for each in rule_facts(tree, positive, noun, training)
@@ -354,13 +354,15 @@ def _support(support: SplitSupport) -> dict[str, Any]:
 
 
 def _used_columns(
-    trees: Sequence[Tree], questions: dict[int, CustomFeature], in_use: int
+    trees: Sequence[Tree], custom_features: dict[int, CustomFeature], in_use: int
 ) -> list[tuple[int, bool]]:
     """Return the columns that the trees split on, those of the tree in use first and flagged."""
     first: dict[int, bool] = {}
     for place in sorted(range(len(trees)), key=lambda place: place != in_use):
         for index in trees[place].feature.tolist():
-            columns = questions[index].columns if index in questions else [index] if index != LEAF else []
+            columns: Sequence[int] = [] if index == LEAF else [index]
+            if index in custom_features:
+                columns = custom_features[index].columns
             for column in columns:
                 first.setdefault(int(column), place == in_use)
     return list(first.items())

@@ -60,7 +60,7 @@ class Rows:
     frame: Frame  # the features, the target and perhaps the weight
     target: str
     weight: str | None = None
-    questions: tuple[str, ...] = ()
+    custom_features: tuple[str, ...] = ()
     positive: Any = None  # the class that matters, if someone said it
     stage: LongArray | None = None  # number of the stage
     stages: tuple[str, ...] = ()  # the stages as the data calls them, in their order
@@ -73,7 +73,7 @@ class Rows:
             self.target,
             sample_weight=self.weight,
             task=task,
-            custom_features=self.questions,
+            custom_features=self.custom_features,
             positive=self.positive,
         )
 
@@ -128,7 +128,7 @@ def read_rows(data: Any, settings: DataSettings) -> Rows:
         frame=with_orders(frame.without(as_text), orders),
         target=settings.target,
         weight=settings.weight,
-        questions=settings.question,
+        custom_features=settings.custom_features,
         stage=stage,
         stages=stages,
         groups=_read_groups(frame, settings.groups),

@@ -35,7 +35,15 @@ KEPT = (
     ),
     *("early_fraction", "class_weight", "priors", "loss_matrix", "threshold", "positive", "monotonic_cst"),
 )
-NOT_KEPT = ("n_jobs", "verbose", "questions", "categorical_features", "scoring", "random_state", "oob_score")
+NOT_KEPT = (
+    "n_jobs",
+    "verbose",
+    "custom_features",
+    "categorical_features",
+    "scoring",
+    "random_state",
+    "oob_score",
+)
 NOT_FACTS = ("short", "threshold", "range", "tree_thresholds")  # of a split
 
 

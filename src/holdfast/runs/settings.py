@@ -117,14 +117,14 @@ class DataSettings(CellSettings):
     categorical: tuple[str, ...] = ()
     ordered: Any = ()  # pairs of a column and its categories, or a mapping
     stage_order: Any = None
-    question: tuple[str, ...] = ()
+    custom_features: tuple[str, ...] = ()
     task: Any = None
     keep_ids: bool = False
     drop_missing_target: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set_names("drop", "categorical", "question")
+        self._set_names("drop", "categorical", "custom_features")
         self._check_types(str, "the name of a column", "target", "stage", "groups", "weight")
         self._check_types(bool, "True or False", "keep_ids", "drop_missing_target")
         check_choice("task", self.task, (None, *TASKS))
@@ -232,7 +232,7 @@ class RunSettings:
             "random_state": self.random_state,
             "n_jobs": self.n_jobs,
             "verbose": verbose,
-            "custom_features": list(self.data.question) or None,
+            "custom_features": list(self.data.custom_features) or None,
             "scoring": self.scoring,
         }
         own = {name: value for name, value in own.items() if name in known}

@@ -21,7 +21,7 @@ from holdfast._files import (
 )
 from holdfast._text import pluralize, printable
 from holdfast.errors import DataError, FullDiskError, HoldfastError, StoreWarning
-from holdfast.io.task_store import Database, StoreContent, TaskStore, store_content
+from holdfast.io.task_store import Database, StoreContent, TaskStore, read_store
 from holdfast.parallel.tasks import cache_results_in
 from holdfast.runs.folder import REQUIRED, made_parents, remove_empty, unfinished
 
@@ -41,7 +41,7 @@ class RunStatus:
     @property
     def state(self) -> State:
         """Under way, if a process is at it; or else stopped, if something is kept; or else finished."""
-        if self.holder is not None and self.holder.is_there is not False:
+        if self.holder is not None and self.holder.is_running is not False:
             return "running"
         return "stopped" if self.kept is not None or self.finished is None else "finished"
 
@@ -71,7 +71,7 @@ def run_status(path: str | os.PathLike[str]) -> RunStatus:
     work = make_hidden_path(resolve_path(path))
     holder = next(filter(None, map(read_lock_holder, (work / LOCK, work / "lock"))), None)
     store = work / STORE
-    status = RunStatus(path, _finished(path), holder, store_content(store) if store.exists() else None, store)
+    status = RunStatus(path, _finished(path), holder, read_store(store) if store.exists() else None, store)
     if status.finished is None and status.kept is None and holder is None:
         raise DataError(
             f"There is no run at '{path}', finished or not. Give the folder or the file that one writes to."
@@ -129,7 +129,7 @@ def resumable(
                 stack.enter_context(hold_lock(work / LOCK, refusal, way_out="give another name"))
                 if restart:
                     Database.remove(work / STORE)
-                before = store_content(work / STORE) if (work / STORE).exists() else None
+                before = read_store(work / STORE) if (work / STORE).exists() else None
                 store = TaskStore(work / STORE, {"command": command})
             n_before = store.n_kept
             with _kept(store, path):
@@ -222,9 +222,9 @@ def _process(status: RunStatus) -> str:
     holder = status.holder
     assert holder is not None
     start = f"{holder.pid} on {holder.host}, since {holder.since}"
-    if holder.is_there is None:
+    if holder.is_running is None:
         return f"{start}; whether it is still there, only that machine can tell"
-    return start if holder.is_there else f"{start}; it has ended"
+    return start if holder.is_running else f"{start}; it has ended"
 
 
 def _way_on(status: RunStatus) -> str:

@@ -178,7 +178,7 @@ def _target_feature(target: str, schema: Schema) -> Feature:
 
 
 def _is_without_values(feature: Feature) -> bool:
-    """True if no question can be asked of the feature, since it had one value, or none, in training."""
+    """Return True if no tree can split on the feature, which had one value, or none, in training."""
     return (
         feature.kind == "numeric" and feature.low == feature.high and find_date_source(feature.name) is None
     )

@@ -1,4 +1,4 @@
-"""Do predictions mean what they say: calibration intercept and slope, observed over expected."""
+"""Calibration of predictions: intercept, slope, observed over expected; and population stability."""
 
 from dataclasses import dataclass, replace
 from math import exp, fsum, hypot, isnan, log, nan, sqrt
@@ -11,32 +11,32 @@ from holdfast.data.schema import Feature, Label
 from holdfast.scoring.formulas import standard_error, weighted_mean
 from holdfast.scoring.metric import TrueValues
 
-LEAST = 0.001  # the least probability: its log odds count as those of this one
+LEAST = 0.001  # probabilities are clipped to it before taking log odds
 MOST_STEPS = 2000
 SHORTEST_STEP = 1e-9
 NORMAL_95 = NormalDist().inv_cdf(0.975)
-MOST_SLOPE = 1e3  # beyond, the rows are told apart without error, and no slope is the best
+MOST_SLOPE = 1e3  # beyond, the classes are separated, and there is no finite slope
 
 
 @dataclass(frozen=True)
 class Calibration:
     """Calibration of predictions; NaN for figures that the rows cannot determine.
 
-    What came true is predicted best by intercept + slope * what was said: of a probability, its log odds, by
-    logistic regression; of a number, the number, by a straight line. 0 and 1 are right; a slope below 1 says
-    that predictions are too extreme. Of a single prediction the slope is unknown, and taken for 1.
+    Intercept and slope are those of the regression of the observations on the predictions: logistic, on the
+    log odds of a probability; linear, on a number. 0 and 1 are right; with a slope below 1 predictions are
+    too extreme. Of a single prediction the slope is unknown, and taken for 1.
     """
 
     intercept: float
     slope: float
-    observed: float  # mean of what came true
-    expected: float  # mean of what was predicted
+    observed: float  # mean observation
+    expected: float  # mean prediction
     intercept_error: float = nan  # standard errors
     slope_error: float = nan
 
     @property
     def is_vague(self) -> bool:
-        """True if the slope has a standard error that allows a change of 1."""
+        """True if the 95 % interval of the slope is wider than 1 on each side."""
         return NORMAL_95 * self.slope_error > 1
 
     @property
@@ -51,13 +51,13 @@ UNKNOWN = Calibration(nan, nan, nan, nan)
 def calibration(predicted: FloatArray, true_values: TrueValues, positive: int | None = None) -> Calibration:
     """Compute the calibration of a class probability, or of numeric predictions.
 
-    `predicted` is (rows, classes) or (rows, 1), as metrics want it; `positive` the number of the class. Of
-    classes without a positive one nothing is told. Weights count as numbers of rows.
+    `predicted` is (rows, classes) or (rows, 1), as for metrics; `positive` is the index of the class. Of
+    classes without a positive one the result is `UNKNOWN`. Weights count as numbers of rows.
 
     >>> from holdfast import Target
     >>> true_values = TrueValues(Target(classes=("no", "yes")), np.array([0, 0, 0, 1, 0, 1, 1, 1]))
-    >>> said = np.repeat([[0.75, 0.25], [0.25, 0.75]], 4, axis=0)
-    >>> right = calibration(said, true_values, positive=1)
+    >>> forecast = np.repeat([[0.75, 0.25], [0.25, 0.75]], 4, axis=0)
+    >>> right = calibration(forecast, true_values, positive=1)
     >>> round(right.intercept, 6) + 0.0, round(right.slope, 6), right.ratio
     (0.0, 1.0, 1.0)
     """
@@ -65,17 +65,17 @@ def calibration(predicted: FloatArray, true_values: TrueValues, positive: int | 
     column = positive if true_values.target.is_classes else 0
     if column is None:
         return UNKNOWN
-    said = predicted[true_values.counted, column]
+    forecast = predicted[true_values.counted, column]
     truth = (rows.values == column).astype(float) if true_values.target.is_classes else rows.values
-    levels = _levels(said, truth, rows.weight)
+    levels = _group_by_forecast(forecast, truth, rows.weight)
     if true_values.target.is_classes:
-        return _of_probabilities(*levels)
-    found = _of_numbers(*levels)
-    left = truth - found.intercept - found.slope * said
-    spread = _mean(np.square(said - found.expected), rows.weight)
-    if not spread > 0 or len(said) < 3:
+        return _calibrate_probabilities(*levels)
+    found = _calibrate_numbers(*levels)
+    left = truth - found.intercept - found.slope * forecast
+    spread = _mean(np.square(forecast - found.expected), rows.weight)
+    if not spread > 0 or len(forecast) < 3:
         return found
-    noise = _mean(np.square(left), rows.weight) / (len(said) - 2)  # of a mean over all rows, squared
+    noise = _mean(np.square(left), rows.weight) / (len(forecast) - 2)  # of a mean over all rows, squared
     errors = sqrt(noise * (1 + found.expected**2 / spread)), sqrt(noise / spread)
     return replace(found, intercept_error=errors[0], slope_error=errors[1])
 
@@ -84,8 +84,8 @@ def calibration(predicted: FloatArray, true_values: TrueValues, positive: int | 
 class ObservedExpected:
     """Observed against expected events, with a 95 % interval of the ratio."""
 
-    observed: float  # mean of what came true: of a probability, the rate
-    expected: float  # mean of what was predicted
+    observed: float  # mean observation, such as the rate of a class
+    expected: float  # mean prediction
     low: float
     high: float
 
@@ -107,8 +107,8 @@ def observed_expected(
 
     The interval takes the predictions as given: it is that of the observed mean over the expected one, by the
     logarithm of the ratio, with the standard error of the mean, by groups where there are some. It is NaN
-    where the rows do not vary; of classes that are all the same it has exact limits. The result is None for
-    classes without a positive one, and for numbers of which some are below 0: a ratio says nothing of them.
+    where the rows do not vary; of a single class it has exact limits. The result is None for classes without
+    a positive one, and for numbers of which some are below 0, where a ratio is meaningless.
 
     >>> from holdfast import Target
     >>> true_values = TrueValues(Target(classes=("no", "yes")), np.array([0] * 80 + [1] * 20))
@@ -121,30 +121,30 @@ def observed_expected(
     if column is None:
         return None
     truth = (rows.values == column).astype(np.float64) if is_classes else rows.values
-    weight, said = rows.weight, predicted[true_values.counted, column]
-    if truth.min() < 0 or said.min() < 0:
+    weight, forecast = rows.weight, predicted[true_values.counted, column]
+    if truth.min() < 0 or forecast.min() < 0:
         return None
     total = fsum(weight.tolist())
-    observed, expected = fsum((weight * truth).tolist()) / total, fsum((weight * said).tolist()) / total
+    observed, expected = fsum((weight * truth).tolist()) / total, fsum((weight * forecast).tolist()) / total
     if expected <= 0:
         return ObservedExpected(observed, expected, nan, nan)
-    if observed <= 0:  # so many rows without an event: the upper limit of a Poisson mean
+    if observed <= 0:  # no events: the upper limit of a Poisson mean
         return ObservedExpected(0.0, expected, 0.0, -log(0.025) / len(truth) / expected)
-    if is_classes and truth.min() > 0:  # nothing but events: the exact lower limit of a rate of 1
+    if is_classes and truth.min() > 0:  # only events: the exact lower limit of a rate of 1
         return ObservedExpected(1.0, expected, 0.025 ** (1 / rows.n_units) / expected, 1.0 / expected)
     error = standard_error(weighted_mean(truth, rows), rows) / observed
-    if error == 0:  # of a single unit, or of numbers that are all the same
+    if error == 0:  # of a single unit, or of equal numbers
         return ObservedExpected(observed, expected, nan, nan)
     ratio, factor = observed / expected, exp(NormalDist().inv_cdf(0.975) * error)
     return ObservedExpected(observed, expected, ratio / factor, ratio * factor)
 
 
-def _levels(
-    said: FloatArray, truth: FloatArray, weight: FloatArray
+def _group_by_forecast(
+    forecast: FloatArray, truth: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return distinct predictions with their weights and weighted observed means."""
-    values, place = np.unique(said, return_inverse=True)
-    # Sums in one order, whatever that of the rows: a tree says few different things.
+    values, place = np.unique(forecast, return_inverse=True)
+    # Sums do not depend on the order of the rows: a tree has few distinct predictions.
     order = np.lexsort((weight, truth, place))
     parts = np.split(order, np.cumsum(np.bincount(place))[:-1])
     weights = np.array([fsum(weight[part].tolist()) for part in parts])
@@ -159,10 +159,10 @@ def _mean(values: FloatArray, weights: FloatArray) -> float:
 # -- probabilities ----------------------------------------------------------------------------------------
 
 
-def _of_probabilities(said: FloatArray, weights: FloatArray, rates: FloatArray) -> Calibration:
-    clipped = np.clip(said, LEAST, 1 - LEAST)
+def _calibrate_probabilities(forecast: FloatArray, weights: FloatArray, rates: FloatArray) -> Calibration:
+    clipped = np.clip(forecast, LEAST, 1 - LEAST)
     odds = np.log(clipped / (1 - clipped))
-    observed, expected = _mean(rates, weights), _mean(said, weights)
+    observed, expected = _mean(rates, weights), _mean(forecast, weights)
     if not 0 < observed < 1:
         return Calibration(nan, nan, observed, expected)
     if odds.min() == odds.max():
@@ -178,7 +178,7 @@ def _logistic_line(odds: FloatArray, weights: FloatArray, rates: FloatArray) -> 
         step = _newton_step(odds, weights, rates, line)
         if step is None or abs(line[1]) > MOST_SLOPE:
             return nan, nan
-        longest = max(1.0, hypot(*step))  # at most 1 at a time, lest it overshoot
+        longest = max(1.0, hypot(*step))  # at most 1 at a time, so that it does not overshoot
         line = line[0] + step[0] / longest, line[1] + step[1] / longest
         if hypot(*step) < SHORTEST_STEP:
             return line
@@ -221,24 +221,24 @@ def _chance(odds: FloatArray) -> FloatArray:
 # -- numbers ----------------------------------------------------------------------------------------------
 
 
-def _of_numbers(said: FloatArray, weights: FloatArray, means: FloatArray) -> Calibration:
-    observed, expected = _mean(means, weights), _mean(said, weights)
-    if len(said) == 1:
+def _calibrate_numbers(forecast: FloatArray, weights: FloatArray, means: FloatArray) -> Calibration:
+    observed, expected = _mean(means, weights), _mean(forecast, weights)
+    if len(forecast) == 1:
         return Calibration(observed - expected, nan, observed, expected)
-    spread = _mean(np.square(said - expected), weights)
-    slope = _mean((said - expected) * (means - observed), weights) / spread
+    spread = _mean(np.square(forecast - expected), weights)
+    slope = _mean((forecast - expected) * (means - observed), weights) / spread
     return Calibration(observed - slope * expected, slope, observed, expected)
 
 
-# -- What predictions lack on the whole ----------------------------------------------------------------------
+# -- Calibration in the large ----------------------------------------------------------------------
 
-STEPS = 100  # of halving: more than a float has digits
+STEPS = 100  # of bisection, more than a float has bits
 
 
 def overall_shift(predicted: FloatArray, true_values: TrueValues, place: int = 0) -> float:
     """Compute calibration-in-the-large: the shift that makes mean prediction equal observed mean.
 
-    Of a class, `place` is its number, and it is added to the log odds; of numbers, to the number. NaN if all
+    Of a class with the index `place` it is a shift of the log odds; of numbers, of the number. NaN if all
     rows, or none, are of the class.
 
     >>> from holdfast import Target
@@ -247,17 +247,17 @@ def overall_shift(predicted: FloatArray, true_values: TrueValues, place: int = 0
     -1.098612
     """
     rows = true_values.rows
-    said = predicted[true_values.counted, place]
+    forecast = predicted[true_values.counted, place]
     is_classes = true_values.target.is_classes
     truth = (rows.values == place).astype(np.float64) if is_classes else rows.values
-    order = np.lexsort((truth, rows.weight, said))  # one order of adding, whatever that of the rows
-    said, truth, weight = said[order], truth[order], rows.weight[order]
+    order = np.lexsort((truth, rows.weight, forecast))  # so that sums do not depend on the order of the rows
+    forecast, truth, weight = forecast[order], truth[order], rows.weight[order]
     observed = fsum((weight * truth).tolist()) / fsum(weight.tolist())
     if not is_classes:
-        return observed - fsum((weight * said).tolist()) / fsum(weight.tolist())
+        return observed - fsum((weight * forecast).tolist()) / fsum(weight.tolist())
     if not 0 < observed < 1:
         return nan
-    values, first = np.unique(said, return_index=True)
+    values, first = np.unique(forecast, return_index=True)
     clipped = np.clip(values, LEAST, 1 - LEAST)
     return _shift(np.log(clipped / (1 - clipped)), np.add.reduceat(weight, first), observed)
 
@@ -276,19 +276,19 @@ def _shift(odds: FloatArray, weight: FloatArray, observed: float) -> float:
     return (low + high) / 2
 
 
-# -- Has the population changed ------------------------------------------------------------------------------
+# -- Population stability ------------------------------------------------------------------------------
 
-BINS = 10  # of a column of numbers, about as many rows in each before
-LITTLE, MUCH = 0.1, 0.25  # of an index, by custom
-HALF_A_ROW = 0.5  # is added to each part, so that one without rows has a logarithm
+BINS = 10  # of a column of numbers, with about equally many earlier rows
+LITTLE, MUCH = 0.1, 0.25  # usual bounds of an index
+HALF_A_ROW = 0.5  # added to each part, so that empty ones have a logarithm
 
 
 def stability_index(before: FloatArray, after: FloatArray) -> float:
     """Compute the population stability index of two divisions into the same parts.
 
     It is the sum over the parts of the difference of their fractions times the difference of the logarithms
-    of these: 0 for the same fractions, and by custom little below 0.1 and much above 0.25. Both are numbers
-    of rows, one for each part; half a row is added to each.
+    of these: 0 for equal fractions, usually small below 0.1 and large above 0.25. Both are numbers of rows,
+    one for each part; half a row is added to each.
 
     >>> round(stability_index(np.array([50.0, 50.0]), np.array([70.0, 30.0])), 3)
     0.166
@@ -312,7 +312,7 @@ def _fractions(weights: FloatArray) -> list[float]:
 class ColumnProfile:
     """Row counts by part of a column, kept for indices of later rows.
 
-    Numbers up to a border, which belongs to the part, are in one, and a last one has those above all borders.
+    A part has the numbers up to a border, which is included; the last part has those above all borders.
     """
 
     name: str
@@ -326,7 +326,7 @@ class ColumnProfile:
         """Number of rows."""
         return sum(self.counts) + self.missing
 
-    def counted_by(self, other: "ColumnProfile") -> FloatArray:
+    def align_counts(self, other: "ColumnProfile") -> FloatArray:
         """Return counts in the order of another profile's categories; borders must be equal."""
         if self.borders is not None:
             return np.array(self.counts, np.float64)
@@ -347,12 +347,12 @@ def column_profile(
     if feature.kind != "numeric":
         counts = np.bincount(known.astype(np.int64), minlength=len(feature.categories))
         return ColumnProfile(feature.name, None, feature.categories, tuple(counts.tolist()), missing)
-    edges = _tenths(known) if borders is None else np.array(borders, np.float64)
+    edges = _deciles(known) if borders is None else np.array(borders, np.float64)
     counts = np.bincount(np.searchsorted(edges, known, side="left"), minlength=len(edges) + 1)
     return ColumnProfile(feature.name, tuple(edges.tolist()), (), tuple(counts.tolist()), missing)
 
 
-def _tenths(known: FloatArray) -> FloatArray:
+def _deciles(known: FloatArray) -> FloatArray:
     """Return the distinct decile borders of the column."""
     steps = np.arange(1, BINS) / BINS
     return np.unique(np.quantile(known, steps, method="lower")) if len(known) else np.zeros(0)
@@ -361,14 +361,14 @@ def _tenths(known: FloatArray) -> FloatArray:
 def profile_index(before: ColumnProfile, feature: Feature, values: FloatArray) -> float:
     """Compute the population stability index of a column against an earlier profile.
 
-    Missing values are a part of their own, and so is each category that only one of both times has. NaN if
-    the column was of another kind.
+    Missing values are a part of their own, and so are categories of only one period. NaN if the column was of
+    another kind.
     """
     if (before.borders is None) == (feature.kind == "numeric"):
         return nan
     after = column_profile(feature, values, before.borders)
     every = replace(after, categories=tuple(dict.fromkeys((*before.categories, *after.categories))))
-    counts = [profile.counted_by(every) for profile in (before, after)]
+    counts = [profile.align_counts(every) for profile in (before, after)]
     if before.missing or after.missing:
         gaps = before.missing, after.missing
         counts = [np.append(count, gap) for count, gap in zip(counts, gaps, strict=True)]

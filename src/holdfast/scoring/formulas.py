@@ -16,13 +16,13 @@ from holdfast._arrays import BoolArray, FloatArray, LongArray, round_last_digits
 from holdfast._text import first_rows
 from holdfast.errors import DataError
 
-# The least fraction or mean that a prediction is taken for: its logarithm is finite. As in scikit-learn.
+# Predictions are clipped to it before taking logarithms, as in scikit-learn.
 LEAST = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """ScoredRows that predictions are scored on, all of positive weight."""
+    """Rows that predictions are scored on, all of positive weight."""
 
     values: NDArray[Any]  # int32 index of the class, or float64
     weight: FloatArray
@@ -53,7 +53,7 @@ class Estimate(NamedTuple):
 
     value: float
     influence: FloatArray
-    by_class: bool = False  # is it made of figures of the single classes?
+    by_class: bool = False  # whether it is computed by class
 
 
 def standard_error(measured: Estimate, rows: ScoredRows) -> float:
@@ -87,8 +87,8 @@ def balanced_accuracy(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
 def auc(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
     """Compute the probability that a row of the class ranks above a row outside it; ties count half.
 
-    Of two classes it is that of the second; of more, the mean over all classes that some row has. Where all
-    rows have one class there is no pair to compare, and it is 0.5. The influences are the placements of
+    Of two classes it is that of the second; of more, the mean over all classes present. With a single class
+    it is 0.5. The influences are the placements of
     DeLong, DeLong and Clarke-Pearson (1988).
     """
     present = np.flatnonzero(np.bincount(rows.values))
@@ -104,7 +104,7 @@ def auc(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
 def joint_auc(scores: FloatArray, outside: FloatArray, inside: FloatArray) -> float:
     """Compute the AUC of rows joined by score, from weights outside and inside the class.
 
-    To the last bit what `auc` says of the rows themselves, if their weights are added in the same order.
+    Equal to the last bit to `auc` of the rows themselves, if their weights are added in the same order.
 
     >>> joint_auc(np.array([0.2, 0.7]), np.array([3.0, 1.0]), np.array([1.0, 1.0]))
     0.625
@@ -139,13 +139,13 @@ def _hits(probabilities: FloatArray, rows: ScoredRows) -> FloatArray:
 
 def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Estimate:
     """Compute the probability that a row inside a class scores above one outside it."""
-    # p and 1 - p end in other digits: what is tied by one must be tied by the other.
+    # p and 1 - p differ in the last digits, and must have the same ties.
     _, place = np.unique(round_last_digits(scores), return_inverse=True)
     insiders = np.bincount(place, weight * inside)
     won, total_outside, value = _pairs_won(insiders, np.bincount(place, weight * ~inside))
     upto_in = insiders.cumsum()
     total_inside = upto_in[-1]
-    let = 1.0 - (upto_in - insiders / 2) / total_inside  # the fraction that each place lets the class win
+    let = 1.0 - (upto_in - insiders / 2) / total_inside  # fraction of pairs that each position loses
     scale = weight.sum() / np.where(inside, total_inside, total_outside)
     return Estimate(value, (np.where(inside, won[place], let[place]) - value) * scale)
 
@@ -156,7 +156,7 @@ def _pairs_won(insiders: NDArray[Any], outsiders: NDArray[Any]) -> tuple[FloatAr
     Returns the fraction of pairs that each position wins, the weight outside, and the fraction of all pairs.
     """
     upto = outsiders.cumsum()
-    # Sums and their parts are added in one order, so that no rounding carries a fraction past 1.
+    # Sums and their parts are added in one order, so that rounding does not carry a fraction past 1.
     won = (upto - outsiders / 2) / upto[-1]
     return won, upto[-1], float((insiders * won).sum() / insiders.sum())
 
@@ -167,14 +167,14 @@ def _pairs_won(insiders: NDArray[Any], outsiders: NDArray[Any]) -> tuple[FloatAr
 def r2(numbers: FloatArray, rows: ScoredRows) -> Estimate:
     """Compute the coefficient of determination.
 
-    Where the target is constant it cannot be told: then it is 1 for exact predictions and else 0.
+    For a constant target it is 1 for exact predictions and else 0.
     """
     predicted, truth = _scaled(numbers[:, 0], rows.values)
     misses = np.square(truth - predicted)
     mean = weighted_mean(truth, rows).value
     spread = np.square(truth - mean)
     missed, spread_out = (rows.weight * misses).sum(), (rows.weight * spread).sum()
-    # Rounding gives a constant such as 0.1 a mean beside it, and so a variance.
+    # By rounding, the mean of a constant such as 0.1 may differ from it, with a variance above 0.
     if spread_out == 0 or truth.min() == truth.max():
         return Estimate(float(missed == 0), np.zeros(len(truth)))
     ratio = missed / spread_out
@@ -208,7 +208,7 @@ def poisson(numbers: FloatArray, rows: ScoredRows) -> Estimate:
     some = truth > 0
     means = np.maximum(numbers[:, 0], np.where(some, LEAST, 0.0))
     surprise = truth * (np.log(np.where(some, truth, 1.0)) - np.log(np.where(some, means, 1.0)))
-    # Next to the truth, rounding leaves some a little below zero.
+    # By rounding, deviances near 0 may be negative.
     return weighted_mean(-2.0 * np.maximum(surprise - truth + means, 0.0), rows)
 
 
@@ -224,6 +224,6 @@ def _scaled(predicted: FloatArray, truth: FloatArray) -> tuple[FloatArray, Float
 def weighted_mean(row_scores: FloatArray, rows: ScoredRows) -> Estimate:
     """Average a figure over the rows, as a score."""
     value = (rows.weight * row_scores).sum() / rows.weight.sum()
-    # Rounding must not carry a mean past the least or the greatest: it may be the end of a range.
+    # Rounding must not carry a mean past the extremes: it may be the end of a range.
     value = float(np.clip(value, row_scores.min(), row_scores.max()))
     return Estimate(value, row_scores - value)

@@ -30,7 +30,7 @@ def wilson_interval(count: float, n: float, level: float = 0.95) -> tuple[float,
 def jeffreys_interval(count: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """Compute Jeffreys' interval for a proportion (uninformative prior).
 
-    It reaches 0 if none were seen, and 1 if all were.
+    It reaches 0 without events, and 1 if there are only events.
 
     >>> low, high = jeffreys_interval(17, 44)
     >>> f"{low:.3f} to {high:.3f}"
@@ -48,7 +48,7 @@ def jeffreys_interval(count: float, n: float, level: float = 0.95) -> tuple[floa
 def t_interval(mean: float, deviation: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """Compute Student's interval for a mean; infinite for fewer than two numbers.
 
-    The deviation is the root of the mean square, as a tree knows it, not of the sum over n - 1.
+    The deviation is the root of the mean square, as in a tree, not of the sum over n - 1.
 
     >>> low, high = t_interval(10.0, 2.0, 5)
     >>> f"{low:.2f} to {high:.2f}"
@@ -67,7 +67,7 @@ def bootstrap_interval(
 ) -> tuple[float, float]:
     """Compute the bootstrap-t interval for a mean, which allows for skewness.
 
-    Rows are drawn again in proportion to their weights, so many times as the numbers are worth by Kish.
+    Rows are resampled in proportion to their weights, as many as the effective sample size by Kish.
     """
     total = float(weight.sum())
     n = round(total**2 / float((weight**2).sum())) if total > 0 else 0
@@ -83,15 +83,15 @@ def bootstrap_interval(
     return mean - float(low) * deviation, mean - float(high) * deviation
 
 
-# -- What rows are worth that weigh unlike, or come in groups ------------------------------------------------
+# -- Effective sample sizes of weights and groups ------------------------------------------------
 
 
 def design_effect(values: FloatArray, weight: FloatArray, groups: LongArray | None) -> float:
     """Compute the design effect of weights and groups, at least 1.
 
     `values` is (rows, 1) numbers, or (rows, classes) with a 1 for the class of each row. Weights count by
-    Kish: the mean of their squares over the square of their mean. Groups count by what their sums vary more
-    than those of as many rows drawn alone. A group whose rows are all alike is worth one row.
+    Kish: the mean of their squares over the square of their mean. Groups count by the variance of
+    their sums relative to that of independent rows. A group of equal rows counts as one row.
 
     >>> heads = np.array([[1.0], [1.0], [0.0], [0.0]])
     >>> design_effect(heads, np.ones(4), None), design_effect(heads, np.ones(4), np.array([0, 0, 1, 1]))
@@ -99,7 +99,7 @@ def design_effect(values: FloatArray, weight: FloatArray, groups: LongArray | No
     """
     if not weight.max(initial=0.0) > 0:
         return 1.0
-    # Their own size does not matter, and squares of the greatest and least numbers are no numbers.
+    # The scale does not matter, and squares of extreme numbers would overflow or vanish.
     values, weight = scale_to_unit(values)[0], scale_to_unit(weight)[0]
     total = float(weight.sum())
     of_weights = len(weight) * float((weight**2).sum()) / total**2
@@ -107,7 +107,7 @@ def design_effect(values: FloatArray, weight: FloatArray, groups: LongArray | No
         return max(1.0, of_weights)
     group = np.unique(groups, return_inverse=True)[1]
     in_group = np.bincount(group, weight)
-    # The most that groups can cost: as if all rows of a group were one.
+    # The upper bound: as if all rows of a group were one.
     most = len(weight) * float((in_group**2).sum()) / total**2
     rest = values - (weight[:, None] * values).sum(axis=0) / total
     alone = float(np.square(weight[:, None] * rest).sum())

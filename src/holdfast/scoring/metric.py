@@ -1,4 +1,4 @@
-"""How good predictions are on rows that were held out, with a standard error."""
+"""Metrics: scores of predictions with standard errors."""
 
 import warnings
 from collections.abc import Callable
@@ -114,12 +114,10 @@ class Metric:
     """A metric: one of our formulas, or a scorer of the user's."""
 
     name: str  # "auc"
-    title: str  # "AUC", as people say it
+    title: str  # "AUC", as it is printed
     is_loss: bool
     formula: Callable[[FloatArray, ScoredRows], Estimate] | None = field(default=None, repr=False)
-    scorer: Any = field(
-        default=None, repr=False
-    )  # called as scorer(estimator, X, y) where there is no formula
+    scorer: Any = field(default=None, repr=False)  # called as scorer(estimator, X, y) if there is no formula
 
     @property
     def default_tolerance_unit(self) -> Literal["absolute", "relative"]:
@@ -142,8 +140,9 @@ class Metric:
     def score(self, predicted: FloatArray, true_values: TrueValues) -> Score:
         """Score predictions, with the standard error; both are finite.
 
-        `predicted` is (rows, classes) probabilities, or (rows, 1) numbers: `tree.value[tree.apply(X)]`. What
-        cannot be told has the error 0: of a single row or group, an AUC of one class, the R² of a constant.
+        `predicted` is (rows, classes) probabilities, or (rows, 1) numbers: `tree.value[tree.apply(X)]`. The
+        error is 0 where it is undefined: for a single row or group, an AUC of one class, the R² of a
+        constant.
 
         >>> true_values = TrueValues(Target(classes=("died", "lived")), np.array([0, 1, 1, 0]))
         >>> probabilities = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.5, 0.5]])
@@ -215,7 +214,7 @@ _ALIASES = {
     "neg_mean_absolute_error": "absolute_error",
     "neg_mean_poisson_deviance": "poisson",
 }
-# What the names of scikit-learn's scorers for numbers have in them, and no other names.
+# Parts of the names of scikit-learn's scorers for numbers, and of no others.
 _NUMBER_WORDS = ("error", "deviance", "explained_variance")
 
 
@@ -225,7 +224,7 @@ def make_metric(scoring: Any, target: Target) -> Metric:
     Ours are "accuracy", "auc", "balanced_accuracy", "brier", "log_loss" and "net_benefit@0.2", for any
     threshold, for classes; "absolute_error", "poisson", "r2", "squared_error" and pinball losses such as
     "quantile 0.9" for numbers. Any other name of a scorer of scikit-learn's, or any `scorer(estimator, X, y)`
-    for which greater is better, will do too, if slowly: it is called 21 times.
+    for which greater is better, works too, but slowly: it is called 21 times.
     """
     if scoring is None:
         scoring = "auc" if target.is_classes else "r2"
@@ -280,7 +279,7 @@ def _metric_of_scorer(scorer: Any, name: str, target: Target) -> Metric:
     if isfunction(scorer) and scorer.__module__.startswith("sklearn.metrics."):
         raise ParameterError(
             f"scoring={name} takes predictions, not a model: write scoring=make_scorer({name}), with "
-            "sklearn.metrics.make_scorer, and say there whether it is a loss."
+            "sklearn.metrics.make_scorer, with greater_is_better=False for a loss."
         )
     title = name.removeprefix("neg_").replace("_", " ")
     return Metric(name, title, is_negated_loss(scorer), scorer=scorer)
@@ -301,11 +300,11 @@ def _way_out(target: Target) -> str:
     return f"choose one of {quoted(names)}, the name of a scorer of scikit-learn's, or a scorer."
 
 
-# -- How many rows a score must rest on before it is shown, and a tree before it is trusted ------------------
+# -- Sufficient numbers of rows for scores and trees ------------------
 
-MIN_ROWS = 20  # or groups, of which half as many are enough
+MIN_ROWS = 20  # or half as many groups
 MIN_EVENTS = 5  # rows of a class, in at least two classes
-LEAST_ROWS, LEAST_CASES = 30, 10  # with fewer, a note says that they are too few to learn from
+LEAST_ROWS, LEAST_CASES = 30, 10  # with fewer, a note warns
 
 
 def has_enough_rows(target: Target, values: NDArray[Any]) -> bool:
@@ -355,7 +354,7 @@ description of these rows, and trust no score.'
     if target.is_classes:
         n_cases = len(values) - int(np.bincount(values, minlength=2).max())
         if n_cases == 0:
-            return ""  # one class has a note of its own
+            return ""  # a single class has its own note
         few = few or n_cases < LEAST_CASES
         what = f"{what} with {pluralize(n_cases, 'case')} of the rarer classes"
     return (
@@ -366,7 +365,7 @@ description of these rows, and trust no score.'
     )
 
 
-# -- What a metric reads of a model --------------------------------------------------------------------------
+# -- Predictions for a metric --------------------------------------------------------------------------
 
 
 def predict_for_metric(metric: Metric, model: Tree | Ensemble, X: Any) -> FloatArray:
@@ -382,14 +381,15 @@ def predict_for_metric(metric: Metric, model: Tree | Ensemble, X: Any) -> FloatA
 def predict_at_nodes(metric: Metric, tree: Tree, nodes: IntArray) -> FloatArray:
     """Return the same predictions for rows at these nodes of a tree.
 
-    A metric of labels gets a 1 for the class that the node predicts, since fractions do not tell it in a tie.
+    A metric of labels gets a 1 for the class that the node predicts, which is ambiguous by fractions in a
+    tie.
     """
     if metric.by_labels and tree.schema.target.is_classes:
         return np.asarray(np.eye(tree.value.shape[1])[tree.outcome[nodes]], np.float64)
     return np.asarray(tree.value[nodes], np.float64)
 
 
-# -- Folds on which a metric says nothing --------------------------------------------------------------------
+# -- Folds on which a metric is undefined --------------------------------------------------------------------
 
 
 def check_unscored_folds(metric: Metric, n_scored: int, n_folds: int) -> None:
@@ -402,14 +402,14 @@ def check_unscored_folds(metric: Metric, n_scored: int, n_folds: int) -> None:
     warnings.warn(f"{start}: these folds do not count. {way_out}", DataWarning, stacklevel=3)
 
 
-# -- How much better one model is than another on the same rows, with the standard error of the diffe --------
+# -- Differences of scores on the same rows ------------------------------------------------------------------
 
 
 def score_difference(metric: Metric, old: FloatArray, new: FloatArray, true_values: TrueValues) -> Score:
     """Compute the score of new predictions minus that of old ones, with its standard error.
 
-    The error is of the difference. Where both models err on the same rows it is far smaller than the errors
-    of the two scores would suggest.
+    The error is that of the paired difference, which is smaller than the errors of the scores where both
+    models err on the same rows.
 
     >>> from holdfast import Target
     >>> from holdfast.scoring.metric import make_metric

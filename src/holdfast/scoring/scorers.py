@@ -1,4 +1,4 @@
-"""Scorers that others wrote, scikit-learn's above all, on predictions that are made already."""
+"""Scorers of scikit-learn and of the user, applied to predictions; and agreement of clusters with groups."""
 
 import inspect
 import math
@@ -20,13 +20,13 @@ from holdfast.errors import DataError
 from holdfast.scoring.formulas import ScoredRows
 from holdfast.tree.tree import label_array
 
-BLOCKS = 20  # of the jackknife: that many times the scorer is called once more
+BLOCKS = 20  # of the jackknife: as many further calls of the scorer
 
 
 def get_scorer_name(scorer: Any) -> str:
     """Return the name of a scoring function."""
     function = getattr(scorer, "_score_func", scorer)
-    function = getattr(function, "func", function)  # what a partial is made of
+    function = getattr(function, "func", function)  # of a partial
     return str(getattr(function, "__name__", type(function).__name__))
 
 
@@ -42,9 +42,9 @@ def score_by_scorer(
 
     The scorer gets a model whose X is the column of the row numbers. Weights are for scorers that take them.
     """
-    rows = _as_scored(scorer, rows)
-    score_of = _score_of(scorer, predicted, target, rows)
-    value = _checked(scorer, score_of(np.arange(len(rows.values))), len(rows.values))
+    rows = _drop_unused_weights(scorer, rows)
+    score_of = _make_row_scorer(scorer, predicted, target, rows)
+    value = _check_finite(scorer, score_of(np.arange(len(rows.values))), len(rows.values))
     return value, _jackknife(score_of, value, rows, target.is_classes) if with_error else 0.0
 
 
@@ -52,22 +52,22 @@ def compare_by_scorer(
     scorer: Any, old: FloatArray, new: FloatArray, target: Target, rows: ScoredRows
 ) -> tuple[float, float]:
     """Compute the difference of two predictions' scores with its standard error."""
-    rows = _as_scored(scorer, rows)
-    before, after = (_score_of(scorer, predicted, target, rows) for predicted in (old, new))
+    rows = _drop_unused_weights(scorer, rows)
+    before, after = (_make_row_scorer(scorer, predicted, target, rows) for predicted in (old, new))
 
     def score_of(chosen: LongArray) -> float:
         return after(chosen) - before(chosen)
 
-    value = _checked(scorer, score_of(np.arange(len(rows.values))), len(rows.values))
+    value = _check_finite(scorer, score_of(np.arange(len(rows.values))), len(rows.values))
     return value, _jackknife(score_of, value, rows, target.is_classes)
 
 
-def _as_scored(scorer: Any, rows: ScoredRows) -> ScoredRows:
+def _drop_unused_weights(scorer: Any, rows: ScoredRows) -> ScoredRows:
     """Return the rows, without weights if the scorer takes none."""
     return rows if _takes_weights(scorer) else replace(rows, weight=np.ones(len(rows.values)))
 
 
-def _score_of(
+def _make_row_scorer(
     scorer: Any, predicted: FloatArray, target: Target, rows: ScoredRows
 ) -> Callable[[LongArray], float]:
     """Score the predictions of some rows, by number."""
@@ -88,7 +88,7 @@ def _score_of(
     return score_of
 
 
-def _checked(scorer: Any, value: float, n_rows: int) -> float:
+def _check_finite(scorer: Any, value: float, n_rows: int) -> float:
     if not np.isfinite(value):
         raise DataError(
             f"The scorer {get_scorer_name(scorer)!r} gives {value} on {n_rows} rows, by which no trees can "
@@ -102,8 +102,7 @@ def _jackknife(
 ) -> float:
     """Compute the jackknife standard error over blocks of rows.
 
-    A block that holds all there is of a class, without which the score would mean something else, or none
-    at all, is taken for an average one.
+    A block with all rows of a class is taken for an average one, as the score without it would be undefined.
     """
     block = _block_of_row(rows)
     n_blocks = int(block.max()) + 1
@@ -119,7 +118,7 @@ def _jackknife(
 
 
 def _block_of_row(rows: ScoredRows) -> LongArray:
-    # At random, lest rows that stand in some order make blocks of their own kind; but always the same.
+    # At random, as rows may be sorted; but always the same.
     shuffled = make_generator(0).permutation(rows.n_units)
     blocks: LongArray = (shuffled % BLOCKS)[rows.unit]
     return blocks
@@ -142,7 +141,7 @@ def _takes_weights(scorer: Any) -> bool:
 
 def _model(predicted: FloatArray, target: Target) -> Any:
     """Make a fitted scikit-learn model that looks its predictions up."""
-    classifier, regressor = _kinds_of_model()
+    classifier, regressor = _make_model_classes()
     model = classifier() if target.is_classes else regressor()
     model.predicted = predicted
     if target.is_classes:
@@ -151,11 +150,11 @@ def _model(predicted: FloatArray, target: Target) -> Any:
 
 
 @cache
-def _kinds_of_model() -> tuple[Any, Any]:
+def _make_model_classes() -> tuple[Any, Any]:
     """Make a classifier and a regressor class; lazily, as scikit-learn is slow to import."""
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-    class Predictions(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    class FixedPredictions(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         n_features_in_ = 1
 
         def fit(self, X: Any, y: Any) -> Any:
@@ -164,23 +163,23 @@ def _kinds_of_model() -> tuple[Any, Any]:
         def __sklearn_is_fitted__(self) -> bool:
             return True
 
-    class PredictedClasses(ClassifierMixin, Predictions):  # type: ignore[misc]
+    class PredictedClasses(ClassifierMixin, FixedPredictions):  # type: ignore[misc]
         def predict_proba(self, X: Any) -> Any:
             return self.predicted[X[:, 0]]
 
         def predict(self, X: Any) -> Any:
             return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
-    class PredictedNumbers(RegressorMixin, Predictions):  # type: ignore[misc]
+    class PredictedNumbers(RegressorMixin, FixedPredictions):  # type: ignore[misc]
         def predict(self, X: Any) -> Any:
             return self.predicted[X[:, 0], 0]
 
     return PredictedClasses, PredictedNumbers
 
 
-# -- How well clusters agree with known groups ---------------------------------------------------------------
+# -- Agreement of clusters with known groups ---------------------------------------------------------------
 
-NO_WEIGHT = 2.0**-500  # less, as a fraction of the greatest, changes no digit of a sum
+NO_WEIGHT = 2.0**-500  # smaller weights, relative to the greatest, change no digit of a sum
 
 
 def purity_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> float:
@@ -217,7 +216,7 @@ def nmi_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> 
     Returns
     -------
     float
-        1 for equal divisions, whatever their names (also for two single groups), 0 for independent ones.
+        1 for equal divisions, for any names (also for two single groups), 0 for independent ones.
 
     Examples
     --------
@@ -229,7 +228,7 @@ def nmi_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> 
         return 1.0
     of_true, of_pred = _sums(joint), _sums(joint.T)
     total = math.fsum(joint.ravel().tolist())
-    # Multiplied before they are divided, whole weights give the logarithm of exactly 1 where nothing is said.
+    # Multiplied before the division, integer weights give exactly log(1) for independent cells.
     information = math.fsum(
         joint[i, j] * math.log(joint[i, j] * total / (of_true[i] * of_pred[j]))
         for i, j in zip(*np.nonzero(joint), strict=True)
@@ -240,19 +239,19 @@ def nmi_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> 
 
 def _joint_weights(labels_true: Any, labels_pred: Any, sample_weight: Any) -> FloatArray:
     """Sum row weights by true group (down) and cluster (across); whole weights stay whole."""
-    true, pred = _numbered(labels_true, "labels_true"), _numbered(labels_pred, "labels_pred")
+    true, pred = _number_labels(labels_true, "labels_true"), _number_labels(labels_pred, "labels_pred")
     if len(true) != len(pred):
         raise DataError(
             f"labels_true has {len(true)} labels and labels_pred has {len(pred)}: give one of each per row."
         )
     weight = read_weight(sample_weight, len(true))
-    given = np.ones(len(true)) if weight is None else _of_moderate_size(weight)
+    given = np.ones(len(true)) if weight is None else _scale_weights(weight)
     shape = int(true.max()) + 1, int(pred.max()) + 1
     joint = np.bincount(true * shape[1] + pred, given, shape[0] * shape[1]).reshape(shape)
     return np.asarray(joint, np.float64)
 
 
-def _of_moderate_size(weight: FloatArray) -> FloatArray:
+def _scale_weights(weight: FloatArray) -> FloatArray:
     """Scale weights by a power of two so that no product overflows or vanishes."""
     scaled = np.ldexp(weight, -math.frexp(float(weight.max()))[1])
     return np.where(scaled < NO_WEIGHT, 0.0, scaled)
@@ -269,7 +268,7 @@ def _sums(lines: FloatArray) -> list[float]:
     return [math.fsum(line) for line in lines.tolist()]
 
 
-def _numbered(labels: Any, what: str) -> LongArray:
+def _number_labels(labels: Any, what: str) -> LongArray:
     line = as_vector(labels, what)
     if not len(line):
         raise DataError(f"{what} is empty: purity and information need at least one row.")

@@ -101,9 +101,8 @@ def _scores(
     search = SizeSearch(random_state=settings.seed, n_jobs=settings.n_jobs)
     scores, error = path_scores(folds, rules, alphas, "ccp_alpha", metric, search)
     if division.is_cross_fitted:
-        # The same rows are held out several times over: only folds of one division are independent.
-        n_folds = 1 / float(np.mean([held_out.mean() for held_out in division.validation]))
-        error = scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
+        # Only folds of one division are independent.
+        error = scores.std(axis=1, ddof=1) / np.sqrt(division.n_folds)
     mean = round_last_digits(scores.mean(axis=1))
     return Scores(mean, error, mean, error, reliability=1.0)
 

@@ -109,7 +109,7 @@ def grow_collection(
         for place in range(n_combinations)
         for run in make_batches(number[combination == place].tolist(), size)
     ]
-    parts = run_all(task, tasks, n_jobs, progress=progress, kept="Trees")
+    parts = run_all(task, tasks, n_jobs, progress=progress, cache_name="Trees")
     grown = {
         index: tree
         for (_, run), trees in zip(tasks, parts, strict=True)
@@ -417,8 +417,7 @@ def _estimate_error(
     """
     if reliability == 1.0:
         return error
-    n_folds = round(1 / float(np.mean([held_out.mean() for held_out in division.validation])))
-    n_folds = n_folds if division.is_cross_fitted else 1
+    n_folds = round(division.n_folds) if division.is_cross_fitted else 1
     mean_variance = _means(error**2, candidates.combination)[candidates.combination] / n_folds
     spread = float(np.mean(deviation**2))
     return np.asarray(np.sqrt(mean_variance + reliability * (1 - reliability) * spread), np.float64)

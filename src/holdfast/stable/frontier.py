@@ -67,9 +67,9 @@ class Frontier(ViewMixin):
     --------
     >>> from holdfast import StableTreeClassifier
     >>> X, y = [[number, number % 3] for number in range(60)], [number // 30 for number in range(60)]
-    >>> model = StableTreeClassifier(teacher="linear", n_references=5, random_state=0).fit(X, y)
-    >>> model.frontier_.n_leaves.max().item(), len(model.frontier_.columns()["score"]) == len(model.frontier_)
-    (2, True)
+    >>> model = StableTreeClassifier(teacher="linear", n_estimators=5).fit(X, y)
+    >>> model.frontier_.sizes  # limits of leaves of the candidates
+    [4, 8, 12]
     """
 
     instability: FloatArray  # mean distance to the reference trees
@@ -222,12 +222,16 @@ def make_frontier(
     n_leaves = np.array([tree.n_leaves for tree in candidates.trees], np.int64)
     instability = distances.mean(axis=1)
     n_references = distances.shape[1]
+    per_rule = np.empty(len(candidates))
+    for references, places in trained.by_references():
+        trees = [candidates.trees[place] for place in places.tolist()]
+        per_rule[places] = distance_per_rule(distances[places], trees, references.trees)
     return Frontier(
         instability=instability,
         instability_error=distances.std(axis=1, ddof=min(1, n_references - 1)) / np.sqrt(n_references),
         normalised=replace(distance_settings, normalised=True).total(instability),
         size_adjusted=_size_adjusted(instability, n_leaves),
-        per_rule=_per_rule(trained, distances),
+        per_rule=per_rule,
         score=scores.value,
         score_error=scores.error,
         measured_score=scores.measured,
@@ -245,14 +249,6 @@ def make_frontier(
         size_reason="" if trained.size_choice is None else trained.size_choice.reason,
         baseline=trained.baseline,
     )
-
-
-def _per_rule(trained: TrainedCandidates, distances: FloatArray) -> FloatArray:
-    per_rule = np.empty(len(trained.candidates))
-    for references, places in trained.by_references():
-        trees = [trained.candidates.trees[place] for place in places.tolist()]
-        per_rule[places] = distance_per_rule(distances[places], trees, references.trees)
-    return per_rule
 
 
 def distance_per_rule(distances: FloatArray, trees: Sequence[Tree], references: Sequence[Tree]) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The roles of the rows: learnt from, held out to choose by, and early."""
+"""Split the rows: training, held out to choose by, and early; and test trees against a constant."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -64,34 +64,42 @@ class RowSplit:
         """True if every row is held out in turn."""
         return len(self.validation) > 1
 
+    @property
+    def n_folds(self) -> float:
+        """The number of folds of one division; folds of different divisions share rows."""
+        return 1 / float(np.mean([held_out.mean() for held_out in self.validation]))
+
 
 class RowMetadata(NamedTuple):
-    """What is known of every row besides its columns. What is not known is None."""
+    """Stage, group and holdout flag of every row; None if unknown."""
 
     stage: LongArray | None = None
     groups: LongArray | None = None
     holdout: BoolArray | None = None  # True for the rows that the user holds out to score on
 
 
-NOTHING_KNOWN = RowMetadata()
-
-
-def split_rows(table: Table, settings: StabilitySettings, info: RowMetadata = NOTHING_KNOWN) -> RowSplit:
-    """The roles of the rows of a table. Groups stay together; classes and stages are divided evenly.
+def split_rows(table: Table, settings: StabilitySettings, info: RowMetadata | None = None) -> RowSplit:
+    """Split the rows of a table. Groups stay together; classes and stages are balanced.
 
     `settings.validation` is the fraction of rows held out, or a number of folds, each of them held out in
     turn, with new folds three times; "auto" takes five folds for up to 5,000 rows, else a third of them.
     """
+    info = info or RowMetadata()
     if info.holdout is not None:
         raise ParameterError(
             f"X_holdout is for method='paper', and method={settings.method!r} holds rows out by itself, as "
-            "validation says: leave it out, and test the chosen tree on these rows."
+            "validation determines: leave it out, and test the chosen tree on these rows."
         )
     strata, keys = assign_strata(table, info.stage), unit_keys(table, info.groups)
-    early = _early(strata, keys, settings, info.stage)
+    check_fraction("early_fraction", settings.early_fraction)
+    if info.stage is not None:
+        early = find_early_stages(info.stage, settings.early_fraction)
+    else:
+        positions = draw_positions(strata, keys, (settings.seed, Branch.EARLY_ROWS))
+        early = select_below(positions, settings.early_fraction)
     groups = info.groups
     n_units = table.n_rows if groups is None else len(np.unique(groups))
-    n_folds, fraction = _validation(settings.validation, table.n_rows, n_units)
+    n_folds, fraction = _read_validation(settings.validation, table.n_rows, n_units)
     if n_units < 2 <= table.n_rows:
         raise DataError(
             "The rows to learn from are all of one group: there is nothing to hold out. Give the group of "
@@ -100,32 +108,19 @@ def split_rows(table: Table, settings: StabilitySettings, info: RowMetadata = NO
     if n_units < 2:
         return RowSplit(early, (np.ones(table.n_rows, np.bool_),))
     if not n_folds:
-        return RowSplit(
-            early,
-            (select_below(draw_positions(strata, keys, (settings.seed, Branch.VALIDATION_ROWS)), fraction),),
-        )
-    flags, n_made = _folds_in_turn(strata, keys, n_folds, settings.seed)
-    asked = settings.validation
-    if groups is not None and isinstance(asked, Integral) and min(n_made) < int(asked):
-        warn_fewer_folds(int(asked), n_made, groups)
+        positions = draw_positions(strata, keys, (settings.seed, Branch.VALIDATION_ROWS))
+        return RowSplit(early, (select_below(positions, fraction),))
+    flags, n_made = _draw_folds(strata, keys, n_folds, settings.seed)
+    requested = settings.validation
+    if groups is not None and isinstance(requested, Integral) and min(n_made) < int(requested):
+        warn_fewer_folds(int(requested), n_made, groups)
     return RowSplit(early, flags)
 
 
-def _early(
-    strata: LongArray, keys: KeyArray, settings: StabilitySettings, stage: LongArray | None
-) -> BoolArray:
-    check_fraction("early_fraction", settings.early_fraction)
-    if stage is not None:
-        return find_early_stages(stage, settings.early_fraction)
-    return select_below(
-        draw_positions(strata, keys, (settings.seed, Branch.EARLY_ROWS)), settings.early_fraction
-    )
-
-
-def _folds_in_turn(
+def _draw_folds(
     strata: LongArray, keys: KeyArray, n_folds: int, seed: int
 ) -> tuple[tuple[BoolArray, ...], list[int]]:
-    """The rows of each fold, for new folds several times over, and how many could be made each time."""
+    """Draw folds several times: the rows of each fold, and how many folds each draw has."""
     flags: list[BoolArray] = []
     n_made: list[int] = []
     for repeat in range(REPEATS):
@@ -138,14 +133,14 @@ def _folds_in_turn(
 def draw_test_rows(
     table: Table, fraction: float, *, stage: LongArray | None, groups: LongArray | None, seed: int
 ) -> BoolArray:
-    """The rows to test by: nothing that chooses a tree may see them."""
+    """Draw the test rows, which no choice of a tree may depend on."""
     check_fraction("test", fraction)
     keys = unit_keys(table, groups)
     return select_below(draw_positions(assign_strata(table, stage), keys, (seed, Branch.TEST_ROWS)), fraction)
 
 
-def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]:
-    """Number of folds and fraction held out, one of them 0."""
+def _read_validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]:
+    """Read the number of folds and the fraction held out, one of them 0."""
     if isinstance(validation, str) and validation == "auto":
         return (min(FOLDS, n_units), 0.0) if n_rows <= MOST_CROSS_FITTED else (0, FRACTION_HELD_OUT)
     if is_integer(validation) and int(validation) >= 2:
@@ -158,12 +153,12 @@ def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]
     )
 
 
-# -- Rows that are ready for a method ------------------------------------------------------------------------
+# -- The rows of a training ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Rows in one fixed order, what is known of them besides, and their roles."""
+    """Rows in canonical order, their split, and their metadata."""
 
     table: Table
     division: RowSplit
@@ -172,21 +167,21 @@ class TrainingSet:
 
     @cached_property
     def units(self) -> Units:
-        """What bootstrap samples draw as one: rows, or groups."""
+        """The units of bootstrap samples: rows, or groups."""
         return Units.of(self.table, self.groups)
 
 
-# -- Are the trees better than a constant? A test on rows that they have not seen ----------------------------
+# -- The test against a constant, on held-out rows -----------------------------------------------------------
 
-CLEAR = 2.5  # standard errors by which the trees must be better: less than 1 % of noise is
-CLEAR_AT_ONCE = 4.0  # so clear, or less than OPEN, that no further folds are needed
+CLEAR = 2.5  # standard errors by which the trees must be better: on pure noise, less than 1 % are
+CLEAR_AT_ONCE = 4.0  # at least this or less than OPEN: no further folds are needed
 OPEN = 1.0
 
-Parts = Iterable[tuple[BoolArray, Sequence[Tree]]]  # rows held out, and trees that have not seen them
+Parts = Iterable[tuple[BoolArray, Sequence[Tree]]]  # rows held out, and trees trained without them
 
 
 class BaselineTest(NamedTuple):
-    """The trees of a fit against the constant that the target alone would give, on held-out rows."""
+    """The test of the trees against the base rate or the mean, on held-out rows."""
 
     score: Score  # of the mean of the trees
     ratio: float  # the covariance of predictions and target, in standard errors
@@ -196,12 +191,12 @@ class BaselineTest(NamedTuple):
 
     @property
     def is_better(self) -> bool:
-        """True if the trees are better than the constant by more than chance explains."""
+        """True if the trees are significantly better than the constant."""
         return self.ratio >= CLEAR
 
     @property
     def finding(self) -> str:
-        """What was tested and found, as a sentence without its subject."""
+        """The result, as a sentence without its subject."""
         constant = "the base rate" if self.is_classes else "the mean"
         value = estimate_texts([self.metric.shown(self.score.value)], [self.score.error])[0]
         # Rounded down: 2.48 is not "2.5 where 2.5 are required".
@@ -214,29 +209,29 @@ class BaselineTest(NamedTuple):
 
     @property
     def warning(self) -> str:
-        """What the reader must know first; empty if the trees are better than the constant."""
+        """The warning to show first; empty if the trees are better than the constant."""
         return "" if self.is_better else f"{WARNING}{self.finding}"
 
 
 def baseline_test(rows: TrainingSet, metric: Metric, parts: Parts) -> BaselineTest | None:
-    """Test the mean of the trees on the rows that they have not seen.
+    """Test the mean prediction of the trees on held-out rows.
 
-    None if each tree has seen all rows, or the target has one value.
+    The result is None without held-out rows, or if the target is constant.
 
-    The test is of discrimination, whatever the metric: the covariance of predictions and target against its
-    standard error or, if that is more, the AUC against 0.5, and for numbers the covariance with their ranks.
-    A row that several parts hold out counts once, by its mean. Trees of several folds have most rows in
-    common, which the standard error does not know: it is enlarged as Nadeau and Bengio (2003) propose.
+    For every metric it is a test of discrimination: the covariance of predictions and target relative to its
+    standard error or, if that is more, the AUC against 0.5 or, for numbers, the covariance with the ranks. A
+    row that several parts hold out counts once, by its mean prediction. Trees of several folds share most
+    training rows, and the standard error is corrected as Nadeau and Bengio (2003) propose.
     """
     table, target = rows.table, rows.table.schema.target
-    said = np.zeros((table.n_rows, max(1, len(target.classes))))
-    centred, times, fractions = said.copy(), np.zeros(table.n_rows), []
+    predicted = np.zeros((table.n_rows, max(1, len(target.classes))))
+    centred, times, fractions = predicted.copy(), np.zeros(table.n_rows), []
     for held_out, trees in parts:
         if held_out.all() or not trees:
             continue
         part = table.subset(held_out)
         mean = np.mean([tree.value[tree.apply(part)] for tree in trees], axis=0)
-        said[held_out] += mean
+        predicted[held_out] += mean
         # Within each part: a constant that lacks the rows held out is negatively correlated with them.
         centred[held_out] += mean - _mean(mean, part.weight)
         times[held_out] += 1
@@ -245,35 +240,35 @@ def baseline_test(rows: TrainingSet, metric: Metric, parts: Parts) -> BaselineTe
         return None
     known = times > 0
     true_values = TrueValues.of(table, rows.groups).subset(known)
-    said, centred = said[known] / times[known, None], centred[known] / times[known, None]
+    predicted, centred = predicted[known] / times[known, None], centred[known] / times[known, None]
     if metric.by_labels and target.is_classes:
-        said = np.eye(said.shape[1])[said.argmax(axis=1)]
+        predicted = np.eye(predicted.shape[1])[predicted.argmax(axis=1)]
     factor = np.sqrt(1 + 1 / (1 - np.mean(fractions))) if len(fractions) > 1 else 1.0
-    ratio = _discrimination(centred[true_values.counted], true_values) / factor
-    score = metric.score(said, true_values)
+    ratio = _test_discrimination(centred[true_values.counted], true_values) / factor
+    score = metric.score(predicted, true_values)
     score = score._replace(error=float(factor * score.error))
     return BaselineTest(score, float(ratio), metric, target.is_classes, int(known.sum()))
 
 
-def _discrimination(said: FloatArray, true_values: TrueValues) -> float:
-    """How far predictions go with the target, in standard errors."""
+def _test_discrimination(predicted: FloatArray, true_values: TrueValues) -> float:
+    """Measure the association of predictions and target, in standard errors."""
     rows = true_values.rows
-    found = []
+    measures = []
     if true_values.target.is_classes:
-        truths = [np.eye(said.shape[1])[rows.values]]
-        found = [formulas.auc(said, rows)]
-        found[0] = found[0]._replace(value=found[0].value - 0.5)
+        truths = [np.eye(predicted.shape[1])[rows.values]]
+        auc = formulas.auc(predicted, rows)
+        measures = [auc._replace(value=auc.value - 0.5)]
     else:
         in_order = np.sort(rows.values)
         ranks = sum(np.searchsorted(in_order, rows.values, side) / 2 for side in ("left", "right"))
         truths = [rows.values[:, None], np.asarray(ranks)[:, None]]
     for truth in truths:
         # As fractions of the greatest: no product overflows.
-        truth, own = (each / max(float(np.abs(each).max()), 1e-300) for each in (truth, said))
+        truth, own = (each / max(float(np.abs(each).max()), 1e-300) for each in (truth, predicted))
         products = ((truth - _mean(truth, rows.weight)) * own).sum(axis=1)
-        found.append(weighted_mean(products, rows))
+        measures.append(weighted_mean(products, rows))
     ratios = []
-    for measured in found:
+    for measured in measures:
         error = standard_error(measured, rows)
         ratios.append(measured.value / error if error > 0 else np.inf if measured.value > 0 else 0.0)
     return float(max(ratios))

@@ -1,4 +1,4 @@
-"""One tree of the frontier, taken by a rule, with the reason in words."""
+"""Choose one tree of the frontier by a rule, state the reason, and show the frontier as a table."""
 
 from dataclasses import dataclass, field, replace
 
@@ -26,7 +26,13 @@ from holdfast.stable.settings import BY_NUMBER, SCORE_TOLERANCE, TEACHER_TOLERAN
 
 @dataclass(frozen=True, repr=False)
 class Choice(ViewMixin):
-    """The candidate that was chosen, and why."""
+    """The chosen candidate and the reason.
+
+    Examples
+    --------
+    >>> print(Choice(3, "knee", "It stands at the knee of the frontier."))
+    Candidate 3. It stands at the knee of the frontier.
+    """
 
     candidate: int  # its place among the candidates
     selection_rule: str
@@ -39,20 +45,20 @@ class Choice(ViewMixin):
     __str__ = __repr__
 
     def _view(self) -> View:
-
-        return choice_view(self)
+        reason = f"Candidate {self.candidate} is chosen. {self.reason}"
+        return View(reason) if self.frontier is None else View(reason, _make_table(self.frontier))
 
 
 @dataclass(frozen=True)
 class SelectionRule:
-    """The rule that takes one tree of the frontier, and what it needs to know."""
+    """The rule by which a tree of the frontier is chosen, and its parameters."""
 
     selection_rule: str = "within-tolerance"
-    tolerance: float | None = None  # None: what is usual for the unit
-    tolerance_unit: str | None = None  # None: what suits the metric
+    tolerance: float | None = None  # None: the default of the unit
+    tolerance_unit: str | None = None  # None: the default of the method and the metric
     instability_weight: float | None = None  # score that one unit of instability is worth, for "weighted"
-    max_leaf_nodes: int | None = None  # of consensus trees: only those with at most this limit of leaves
-    candidate: int | None = None  # take this one, whatever the rule
+    max_leaf_nodes: int | None = None  # for consensus trees: only those with at most this limit of leaves
+    candidate: int | None = None  # choose this one instead of applying the rule
 
     def __post_init__(self) -> None:
         check_choice("selection_rule", self.selection_rule, SELECTION_RULES)
@@ -61,7 +67,9 @@ class SelectionRule:
         for name, what in (("max_leaf_nodes", "size"), ("candidate", "row")):
             number = getattr(self, name)
             if number is not None and not is_integer(number):
-                raise ParameterError(f"{name}={number!r} is no integer: choose a {what} of the frontier.")
+                raise ParameterError(
+                    f"{name}={number!r} must be an integer: choose a {what} of the frontier."
+                )
         if self.selection_rule == "weighted":
             if self.instability_weight is None:
                 raise ParameterError(
@@ -72,18 +80,16 @@ class SelectionRule:
 
 
 def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
-    """Choose the candidate that the rule takes.
+    """Choose a candidate by the rule.
 
-    It is an efficient one, unless one is named, or the rule allows a loss to the teacher: then none that
-    loses no more is both more stable and better.
-
-    With a limit of leaves, candidates are compared with those that keep to it.
+    It is efficient, unless one is named or the rule allows a loss to the teacher; in the latter case no
+    candidate within that loss beats it. With a limit of leaves, only candidates within it are compared.
     """
     if rule.candidate is not None:
-        return _named(frontier, metric, rule)
-    if (constant := _constant(frontier, rule)) is not None:
+        return _choose_named(frontier, metric, rule)
+    if (constant := _choose_constant(frontier, rule)) is not None:
         return constant
-    places, whole = _allowed(frontier, rule), frontier
+    places, whole = _select_sizes(frontier, rule), frontier
     if len(places) < len(frontier):
         frontier = frontier.subset(places)
     rules = {
@@ -93,20 +99,20 @@ def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
         "within-tolerance": _within_tolerance,
         "knee": _knee,
     }
-    candidate, because = rules[rule.selection_rule](frontier, metric, rule)
+    candidate, reason = rules[rule.selection_rule](frontier, metric, rule)
     place = int(places[candidate])
     marked = mark_choice(whole, rule, place)
-    among = np.flatnonzero(np.isin(places, _places(marked)))
-    beaten = "" if marked.compared is None else _beaten(marked, metric, rule, places)
-    sentences = [because, _compared(frontier, metric, candidate, among), beaten]
+    among = np.flatnonzero(np.isin(places, _compared_places(marked)))
+    beaten = "" if marked.compared is None else _describe_better(marked, metric, rule, places)
+    sentences = [reason, _describe_figures(frontier, metric, candidate, among), beaten]
     return Choice(place, rule.selection_rule, " ".join(filter(None, sentences)), marked)
 
 
 def mark_choice(frontier: Frontier, rule: SelectionRule, candidate: int) -> Frontier:
-    """The frontier with its chosen candidate, and those that the rule compares it with.
+    """Mark on the frontier the chosen candidate and those that the rule compares it with.
 
-    Consensus trees are compared with those of their own size that lose no more to the teacher than the
-    tolerance, as far as the rule looks at that; a tree of one leaf with every candidate.
+    A rule with a tolerance of the teacher compares consensus trees with those of their own size within the
+    tolerance; a tree of one leaf is compared with every candidate.
     """
     marked = replace(frontier, chosen=candidate, compared=None)
     limits = frontier.max_leaf_nodes
@@ -122,31 +128,31 @@ def mark_choice(frontier: Frontier, rule: SelectionRule, candidate: int) -> Fron
     return replace(marked, compared=ComparisonSet(tuple(near.tolist()), left_out))
 
 
-def _named(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
-    """The candidate of the number that the rule names."""
+def _choose_named(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
+    """Choose the candidate that the rule names."""
     assert rule.candidate is not None
     place = int(rule.candidate)
     if not 0 <= place < len(frontier):
         raise ParameterError(
             f"candidate={place} is not on the frontier, which has the candidates 0 to {len(frontier) - 1}."
         )
-    rule = replace(rule, max_leaf_nodes=None)  # any of the frontier may be named, and beat it
+    rule = replace(rule, max_leaf_nodes=None)  # all sizes are compared
     marked = mark_choice(frontier, rule, place)
-    told = [
-        _compared(frontier, metric, place, _places(marked)),
-        _beaten(marked, metric, rule, np.arange(len(frontier))),
+    sentences = [
+        "It was requested by its number.",
+        _describe_figures(frontier, metric, place, _compared_places(marked)),
+        _describe_better(marked, metric, rule, np.arange(len(frontier))),
     ]
-    reason = " ".join(filter(None, ["It was asked for by its number.", *told]))
-    return Choice(place, BY_NUMBER, reason, marked)
+    return Choice(place, BY_NUMBER, " ".join(filter(None, sentences)), marked)
 
 
-def _places(frontier: Frontier) -> LongArray:
+def _compared_places(frontier: Frontier) -> LongArray:
     """The candidates that are compared."""
     return np.arange(len(frontier)) if frontier.compared is None else np.array(frontier.compared.places)
 
 
-def _constant(frontier: Frontier, rule: SelectionRule) -> Choice | None:
-    """The tree of one leaf, if no tree is clearly better and the rule asks for no size; else None."""
+def _choose_constant(frontier: Frontier, rule: SelectionRule) -> Choice | None:
+    """Choose the tree of one leaf if none is clearly better and the rule names no size; else None."""
     test = frontier.baseline
     if (
         test is None
@@ -164,10 +170,10 @@ def _constant(frontier: Frontier, rule: SelectionRule) -> Choice | None:
     return Choice(place, rule.selection_rule, reason, mark_choice(frontier, rule, place))
 
 
-def _beaten(frontier: Frontier, metric: Metric, rule: SelectionRule, among: LongArray) -> str:
-    """The most stable of some candidates that beat the chosen one in both; empty if none does.
+def _describe_better(frontier: Frontier, metric: Metric, rule: SelectionRule, among: LongArray) -> str:
+    """Describe the most stable candidate that beats the chosen one in both; empty if none does.
 
-    Of consensus trees, those of its own size and tolerance come first, then all.
+    Consensus trees of its own size and tolerance come first, then all.
     """
     place = frontier.chosen
     assert place is not None
@@ -178,23 +184,23 @@ def _beaten(frontier: Frontier, metric: Metric, rule: SelectionRule, among: Long
     better &= np.isin(np.arange(len(frontier)), among)
     if not better.any():
         return ""
-    beating = better & np.isin(np.arange(len(frontier)), _places(frontier))
-    known = np.flatnonzero(beating if beating.any() else better)
-    known = known[pareto_frontier(d[known], a[known])]
-    other = _nearest(frontier, known)
+    comparable = better & np.isin(np.arange(len(frontier)), _compared_places(frontier))
+    places = np.flatnonzero(comparable if comparable.any() else better)
+    other = _nearest(frontier, places[pareto_frontier(d[places], a[places])])
     figures = (
         f"instability {number_text(float(d[other]), 4)}, {metric.title} "
         f"{score_text(metric, float(a[other]))}, {_leaves_text(frontier, other)}"
     )
-    if beating.any():
+    if comparable.any():
         return f"Candidate {other} beats it: {figures}."
     return (
-        f"Candidate {other}, which {_left_out(frontier, rule, other)}, is more stable and better: {figures}."
+        f"Candidate {other}, which {_describe_exclusion(frontier, rule, other)}, is more stable and better: "
+        f"{figures}."
     )
 
 
-def _left_out(frontier: Frontier, rule: SelectionRule, other: int) -> str:
-    """Why a candidate is not compared with the chosen one."""
+def _describe_exclusion(frontier: Frontier, rule: SelectionRule, other: int) -> str:
+    """Describe why a candidate is not compared with the chosen one."""
     limits, losses = frontier.max_leaf_nodes, frontier.student_loss
     assert limits is not None
     assert losses is not None
@@ -205,11 +211,11 @@ def _left_out(frontier: Frontier, rule: SelectionRule, other: int) -> str:
     return f"loses {loss_text(float(losses[other]))} of the teacher (allowed: {percent_text(tolerance)})"
 
 
-def _allowed(frontier: Frontier, rule: SelectionRule) -> LongArray:
-    """The places of the candidates that were looked for with as many leaves as the rule allows."""
-    size, everything = rule.max_leaf_nodes, np.arange(len(frontier))
+def _select_sizes(frontier: Frontier, rule: SelectionRule) -> LongArray:
+    """Select the candidates whose limit of leaves the rule allows."""
+    size, places = rule.max_leaf_nodes, np.arange(len(frontier))
     if size is None:
-        return everything
+        return places
     if frontier.max_leaf_nodes is None:
         raise ParameterError(
             f"max_leaf_nodes={size} chooses among consensus trees of several sizes, which this "
@@ -222,8 +228,8 @@ def _allowed(frontier: Frontier, rule: SelectionRule) -> LongArray:
             f"max_leaf_nodes={size}."
         )
     limits = frontier.max_leaf_nodes
-    # A size is asked for where one leaf would do: the tree of one leaf is left out, unless it is the size.
-    return everything[(limits <= size) & ((limits > 1) | (size == 1))]
+    # A greater size is requested although one leaf would do: the tree of one leaf is left out.
+    return places[(limits <= size) & ((limits > 1) | (size == 1))]
 
 
 # -- the rules ------------------------------------------------------------------------------------------
@@ -242,11 +248,11 @@ def _weighted(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[
     gamma = float(rule.instability_weight or 0.0)
     worth = round_last_digits(frontier.score - gamma * frontier.instability)
     best = np.flatnonzero(worth == worth.max())
-    because = (
+    reason = (
         f"Of {_candidates_text(frontier)} it is worth most if one unit of distance counts as much as "
         f"{number_text(gamma)} of {metric.title}."
     )
-    return _nearest(frontier, best), because
+    return _nearest(frontier, best), reason
 
 
 def _within_tolerance(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
@@ -255,20 +261,20 @@ def _within_tolerance(frontier: Frontier, metric: Metric, rule: SelectionRule) -
     best = _best(frontier)
     top = float(frontier.score[best])
     loss, unit = _loss_allowed(frontier, metric, rule, best)
-    slack = 1e-12 * max(abs(top), loss)  # 0.7 is within 0.1 of 0.8, whatever floats make of it
+    slack = 1e-12 * max(abs(top), loss)  # 0.7 is within 0.1 of 0.8, in spite of rounding
     near = np.flatnonzero(frontier.score >= top - loss - slack)
     of_them = f"of the {len(near)} candidates" if len(near) > 1 else "and the only one of the candidates"
-    because = (
+    reason = (
         f"It is the most stable {of_them} whose {metric.title} is within {unit} of the best, "
         f"{score_text(metric, top)}."
     )
-    return _nearest(frontier, near), because
+    return _nearest(frontier, near), reason
 
 
 def _within_teacher(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
-    """The most stable tree with the largest limit of leaves that loses little to the teacher.
+    """Choose the most stable tree of the greatest size within the tolerance of the teacher.
 
-    Scores do not choose between sizes: on the rows of one sample their differences are mostly noise.
+    Scores do not choose between sizes: on one sample of rows their differences are mostly noise.
     """
     if frontier.max_leaf_nodes is None:
         raise ParameterError(
@@ -278,16 +284,16 @@ def _within_teacher(frontier: Frontier, metric: Metric, rule: SelectionRule) -> 
     near, tolerance = _near_teacher(frontier, rule, limit)
     candidate = _nearest(frontier, near)
     with_limit = f" with a limit of {limit} leaves" if len(frontier.sizes) > 1 else ""
-    because = (
+    reason = (
         f"It is the most stable tree{with_limit} that loses at most {percent_text(tolerance)} of what the "
         "student has learned from the teacher."
     )
     size = frontier.size_reason if rule.max_leaf_nodes is None else ""
-    return candidate, " ".join(filter(None, [because, size]))
+    return candidate, " ".join(filter(None, [reason, size]))
 
 
 def _near_teacher(frontier: Frontier, rule: SelectionRule, limit: int) -> tuple[LongArray, float]:
-    """The candidates of a size within the tolerance of the teacher, and the tolerance, which leaves one."""
+    """Find the candidates of a size within the tolerance, which is raised to the least loss if none is."""
     losses, limits = frontier.student_loss, frontier.max_leaf_nodes
     assert losses is not None
     assert limits is not None
@@ -297,21 +303,21 @@ def _near_teacher(frontier: Frontier, rule: SelectionRule, limit: int) -> tuple[
 
 
 def _knee(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
-    """The efficient tree that stands furthest out from the line between the two ends of the frontier."""
+    """Choose the efficient tree farthest from the line between the two ends of the frontier."""
     order = frontier.efficient_order
     d, a = frontier.instability[order], frontier.score[order]
     if len(order) < 3:
         points = "one point" if len(order) == 1 else f"{len(order)} different points"
         return int(order[0]), f"The frontier has {points}, too few for a knee: it is the most stable."
     beyond = (a - a[0]) / (a[-1] - a[0]) - (d - d[0]) / (d[-1] - d[0])
-    because = (
+    reason = (
         "It stands at the knee of the frontier: beyond it, more score costs more distance than it did before."
     )
-    return int(order[int(round_last_digits(beyond).argmax())]), because
+    return int(order[int(round_last_digits(beyond).argmax())]), reason
 
 
 def _loss_allowed(frontier: Frontier, metric: Metric, rule: SelectionRule, best: int) -> tuple[float, str]:
-    """The loss of score that the tolerance allows, and the tolerance in words."""
+    """Compute the loss of score that the tolerance allows, and format the tolerance."""
     unit = rule.tolerance_unit or default_unit(frontier, metric, rule.tolerance)
     if unit == NOISE_AWARE:
         return _loss_or_error(frontier, metric, rule, best)
@@ -322,15 +328,12 @@ def _loss_allowed(frontier: Frontier, metric: Metric, rule: SelectionRule, best:
     if unit == "standard-error":
         error = float(frontier.score_error[best])
         errors = "one standard error" if tolerance == 1 else f"{tolerance:g} standard errors"
-        return (
-            tolerance * error,
-            f"{errors} ({number_text(tolerance * error, 3)})",
-        )
+        return tolerance * error, f"{errors} ({number_text(tolerance * error, 3)})"
     return tolerance, number_text(tolerance)
 
 
 def _loss_or_error(frontier: Frontier, metric: Metric, rule: SelectionRule, best: int) -> tuple[float, str]:
-    """The loss that is usual for the metric or, where scores are noisier than that, one standard error."""
+    """Compute the default loss of the metric or, if that is more, one standard error."""
     usual = replace(rule, tolerance_unit=metric.default_tolerance_unit)
     error = replace(rule, tolerance=1.0, tolerance_unit="standard-error")
     ways = [_loss_allowed(frontier, metric, each, best) for each in (usual, error)]
@@ -338,7 +341,7 @@ def _loss_or_error(frontier: Frontier, metric: Metric, rule: SelectionRule, best
 
 
 def default_unit(frontier: Frontier, metric: Metric, tolerance: float | None) -> str:
-    """The unit of a tolerance that has none, or of none at all."""
+    """The default unit of a tolerance."""
     if frontier.has_teacher:
         return "teacher"
     return NOISE_AWARE if tolerance is None else metric.default_tolerance_unit
@@ -348,12 +351,12 @@ def default_unit(frontier: Frontier, metric: Metric, tolerance: float | None) ->
 
 
 def _best(frontier: Frontier) -> int:
-    """The best score; of equal ones the most stable, then the smallest tree, then the first grown."""
+    """The best score; ties go to the most stable, then to the smallest tree, then to the first."""
     return int(np.lexsort((frontier.n_leaves, frontier.instability, -frontier.score))[0])
 
 
 def _nearest(frontier: Frontier, among: LongArray) -> int:
-    """The most stable; of equal ones the best score, then the smallest tree, then the first grown."""
+    """The most stable; ties go to the best score, then to the smallest tree, then to the first."""
     keys = (frontier.n_leaves[among], -frontier.score[among], frontier.instability[among])
     return int(among[np.lexsort(keys)[0]])
 
@@ -362,12 +365,12 @@ def _nearest(frontier: Frontier, among: LongArray) -> int:
 
 
 def score_text(metric: Metric, value: float) -> str:
-    """The score as people read it."""
+    """Format a score, losses as positive numbers."""
     return number_text(metric.shown(value), 4)
 
 
-def _compared(frontier: Frontier, metric: Metric, candidate: int, among: LongArray) -> str:
-    """The figures of the candidate, and how much nearer it is than the best of those that are compared."""
+def _describe_figures(frontier: Frontier, metric: Metric, candidate: int, among: LongArray) -> str:
+    """Describe the figures of the candidate, and the trade-off to the best score of those compared."""
     best, within = _best(frontier), ""
     if best not in among and candidate in among:
         best, within = int(among[_best(frontier.subset(among))]), " within the tolerance"
@@ -395,47 +398,43 @@ def _candidates_text(frontier: Frontier) -> str:
 # -- The frontier as a table ---------------------------------------------------------------------------------
 
 WIDEST_TITLE = 19  # of the score
-LOST = "of the teacher lost"  # heading of what a consensus tree loses
+LOST = "of the teacher lost"  # heading of the loss of consensus trees
 
 
 def frontier_view(frontier: Frontier) -> View:
-    """The efficient candidates, the most stable first; all candidates of consensus trees.
+    """Show the efficient candidates, the most stable first; of consensus trees all candidates.
 
     The chosen one is marked, and is listed even if it is not efficient.
     """
-    return View(_table(frontier))
+    return View(_make_table(frontier))
 
 
-def choice_view(choice: Choice) -> View:
-    """Why the tree was chosen, and the candidates that it was chosen from, if they are known."""
-    reason = f"Candidate {choice.candidate} is chosen. {choice.reason}"
-    return View(reason) if choice.frontier is None else View(reason, _table(choice.frontier))
-
-
-def _table(frontier: Frontier) -> TextTable:
+def _make_table(frontier: Frontier) -> TextTable:
     order, chosen = shown_order(frontier).tolist(), frontier.chosen
-    headings = _headings(frontier)
+    title = "score" if frontier.metric is None else frontier.metric.title
+    lost = LOST if frontier.has_teacher else "size-adjusted"
+    headings = ["candidate", "instability", lost, shorten(title, WIDEST_TITLE), "leaves", "depth"]
     return TextTable(
         headings,
         [_cells(frontier, place) for place in order],
-        title=_head(frontier),
+        title=_make_title(frontier),
         note="" if chosen is None else "* chosen",
         sides=">>>>>>",
-        widths=(9, 21, len(headings[2]), 19, 6, 5),
+        widths=(9, 21, len(lost), 19, 6, 5),
         marked=[] if chosen is None else [order.index(chosen)],
         whole="to_frame() of the frontier",
     )
 
 
 def unbeaten_places(frontier: Frontier) -> set[int]:
-    """The candidates that none of those compared beats, with all that are alike in both."""
+    """Find the candidates that none of those compared beats, with all that are equal in both."""
     d, a = frontier.instability, frontier.score
     points = {(d[place], a[place]) for place in frontier.unbeaten}
     among = range(len(frontier)) if frontier.compared is None else frontier.compared.places
     return {place for place in among if (d[place], a[place]) in points}
 
 
-def _head(frontier: Frontier) -> str:
+def _make_title(frontier: Frontier) -> str:
     if frontier.has_teacher:
         sizes = ", ".join(map(str, reversed(frontier.sizes)))
         each = f"number of leaves ({sizes}) and tolerance" if sizes else "tolerance"
@@ -445,17 +444,11 @@ def _head(frontier: Frontier) -> str:
     return f"{n_efficient} of {pluralize(len(frontier), 'candidate')} {verb} efficient:"
 
 
-def _headings(frontier: Frontier) -> list[str]:
-    title = "score" if frontier.metric is None else frontier.metric.title
-    lost = LOST if frontier.has_teacher else "size-adjusted"
-    return ["candidate", "instability", lost, shorten(title, WIDEST_TITLE), "leaves", "depth"]
-
-
 def shown_order(frontier: Frontier) -> LongArray:
-    """The candidates that tables list, the most stable first: the efficient ones, or all consensus trees.
+    """Order the candidates of tables, the most stable first: the efficient ones, or all consensus trees.
 
-    Of those alike in all that is listed, such as one tree found with several tolerances, the chosen one or
-    the first. The chosen one is always there.
+    Candidates equal in all columns, such as one tree found with several tolerances, are listed once. The
+    chosen one is always listed.
     """
     chosen = [] if frontier.chosen is None else [frontier.chosen]
     listed = range(len(frontier)) if frontier.has_teacher else frontier.efficient_order.tolist()
@@ -469,14 +462,14 @@ def shown_order(frontier: Frontier) -> LongArray:
 
 
 def lost_text(frontier: Frontier, place: int) -> str:
-    """The fraction of the teacher that a consensus tree loses; empty without a teacher."""
+    """Format the loss of a consensus tree relative to the teacher; empty without a teacher."""
     if frontier.teacher_loss is None:
         return ""
     return loss_text(float(frontier.teacher_loss[place]))
 
 
 def leaves_text(frontier: Frontier, place: int) -> str:
-    """The number of leaves, of a consensus tree with the most that it may have: 9 of 12."""
+    """Format the number of leaves, for a consensus tree with its limit: 9 of 12."""
     n_leaves = str(frontier.n_leaves[place])
     return n_leaves if frontier.max_leaf_nodes is None else f"{n_leaves} of {frontier.max_leaf_nodes[place]}"
 

@@ -1,4 +1,4 @@
-"""How stable trees are trained."""
+"""Settings of stable trees."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -27,7 +27,7 @@ class StabilityRules:
         For consensus trees: "round" splits numbers at 16 to 24 round thresholds for every feature, with at
         least a thirty-second of the rows between them; "exact" splits between any two values.
     early_fraction : float
-        Fraction of the rows that are early, if `fit` is not told which are.
+        Fraction of the rows that are early, if `fit` gets no stages and no early rows.
     tolerance_unit : str, optional
         Unit of `tolerance`: "absolute", "relative" to the best score, "standard-error" for a multiple of the
         standard error of the best score, "teacher" for the fraction of the fit to the teacher that a
@@ -71,7 +71,7 @@ class StabilityRules:
 
 @dataclass(frozen=True)
 class StabilitySettings:
-    """How stable trees are trained. All that decides about the result is here, but for the data.
+    """Settings of the training of stable trees, which with the data determine the result.
 
     The estimators have a parameter of the same name for each field, or their `stability_rules` have, apart
     from `rules` and `seed`, which are made of several parameters and of `random_state`, `is_size_open` and
@@ -90,7 +90,7 @@ class StabilitySettings:
     thresholds: str = "round"  # for "consensus": one of THRESHOLDS
     leaf_values: str = "posterior"  # one of LEAF_VALUES; those of a teacher are labels for other methods
     shrinkage: float | None = None  # for updates of trees with shrunk leaves: the strength of their training
-    tolerance: float | None = None  # for "consensus": one of the tolerances that trees are looked for with
+    tolerance: float | None = None  # for "consensus": of the chosen candidate
     early_fraction: float = 0.5
     validation: float | str | None = "auto"  # None: for "consensus" alone
     scoring: Any = None
@@ -105,7 +105,7 @@ class StabilitySettings:
 
     def __post_init__(self) -> None:
         check_jobs(self.n_jobs)
-        if self.scoring is None and self.rules.predicts_quantiles:  # of which an R² says nothing
+        if self.scoring is None and self.rules.predicts_quantiles:  # which R² does not measure
             object.__setattr__(self, "scoring", self.rules.criterion_name)
         check_integer("n_estimators", self.n_estimators, none_ok=True)
         if self.grid is not None and not isinstance(self.grid, Mapping):
@@ -143,5 +143,5 @@ TEACHER_TOLERANCE = 0.06  # as a fraction of what the student explains of the te
 # -- Names for method="consensus" --------------------------------------------------------------------------
 
 # What teachers are called: first those of several parts, then the parts. `teacher.py` has what they are.
-TEACHER_VALUES = ("posterior", "teacher")  # leaf values in which a teacher has a say
+TEACHER_VALUES = ("posterior", "teacher")  # leaf values that depend on a teacher
 DEFAULT_TEACHER = TEACHER_NAMES[0]

@@ -1,4 +1,4 @@
-"""From loose nodes to a tree: other libraries number their nodes in orders of their own."""
+"""Trees from linked nodes in any order, and from descriptions of nodes by a user or another library."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -21,8 +21,8 @@ from holdfast.tree.tree import KNOWN, LEAF, Tree
 class Nodes:
     """The nodes of one tree, root first, the others in any order, with the fields of a Tree."""
 
-    feature: IntArray  # LEAF at a leaf, where thresholds and children are not looked at
-    threshold: FloatArray  # not looked at where the split is a set of categories
+    feature: IntArray  # LEAF at a leaf, where threshold and children are ignored
+    threshold: FloatArray  # ignored where the node splits on a set of categories
     left: IntArray
     right: IntArray
     missing_left: BoolArray
@@ -30,8 +30,10 @@ class Nodes:
     count: FloatArray
     weight: FloatArray
     impurity: FloatArray
-    sets: Mapping[int, BoolArray] = field(default_factory=dict)  # at each split on categories: who goes left
-    outcome: IntArray | LongArray | None = None  # the class of every node; None: ties go by the nodes above
+    sets: Mapping[int, BoolArray] = field(default_factory=dict)  # flags of the categories that go left
+    outcome: IntArray | LongArray | None = (
+        None  # class of every node; None: ties are decided by the nodes above
+    )
     loss_matrix: FloatArray | None = None
     observed: FloatArray | None = None
     effective: FloatArray | None = None
@@ -44,10 +46,7 @@ class Nodes:
 def build_preorder(
     nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple[str, ...] = ()
 ) -> Tree:
-    """Build a tree from linked nodes, renumbered in preorder.
-
-    A BrokenTreeError says what is wrong if they make no tree.
-    """
+    """Build a tree from linked nodes, in preorder; a BrokenTreeError if they do not form a tree."""
     check_features(schema, nodes.feature)
     order = list_visits(nodes.feature, nodes.left, nodes.right)
     place = np.empty(len(order) + 1, np.int32)
@@ -103,14 +102,14 @@ def list_visits(features: IntArray, lefts: IntArray, rights: IntArray) -> LongAr
             waiting += (right[node], left[node])
     if len(order) < len(feature):
         raise BrokenTreeError(
-            f"node {seen.index(False)} is nobody's child: the root leads to {len(order)} nodes "
-            f"of {len(feature)}."
+            f"node {seen.index(False)} is not reachable: the root leads to {len(order)} nodes of "
+            f"{len(feature)}."
         )
     return np.array(order, np.int64)
 
 
 def _sets(nodes: Nodes, order: LongArray) -> tuple[LongArray, BoolArray]:
-    """Where each node's categories begin among the flags, nodes in their new order, and the flags."""
+    """Return the first flag of each node in its new order, and the flags of the categories."""
     set_start = np.full(len(order), -1, np.int64)
     flags: list[BoolArray] = [np.empty(0, np.bool_)]
     size = 0
@@ -122,7 +121,7 @@ def _sets(nodes: Nodes, order: LongArray) -> tuple[LongArray, BoolArray]:
     return set_start, np.concatenate(flags)
 
 
-# -- One node of a tree that is to be ------------------------------------------------------------------------
+# -- Descriptions of nodes -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -130,15 +129,15 @@ class Node:
     """A node in a description of a tree; a leaf if it has no feature."""
 
     feature: str | int | None = None  # by name, or by its number in the schema
-    threshold: float | None = None  # a value of at most this goes left; infinity: every known value
+    threshold: float | None = None  # values up to this go left; infinity: every known value
     categories: Collection[Label] | None = None  # that go left
-    left: Any = None  # the child for yes: its number in the list, or the node itself
+    left: Any = None  # child: its number in the list, or the node itself
     right: Any = None
-    missing_left: bool = False  # where do missing values go?
-    value: Any = None  # the class, fractions or counts of the classes; or the mean
-    count: float | None = None  # rows
-    weight: float | None = None  # their weight; the count, if it is not given
-    impurity: float | None = None  # variance of the target, for regression
+    missing_left: bool = False  # do missing values go left?
+    value: Any = None  # class, fractions or counts of the classes, or number
+    count: float | None = None  # number of rows
+    weight: float | None = None  # weight of the rows; default: the count
+    impurity: float | None = None  # for regression the variance of the target
 
 
 _NAMES = tuple(field.name for field in fields(Node))
@@ -155,7 +154,7 @@ def as_node(name: str, given: Any) -> Node:
     return Node(**given)
 
 
-# -- what a node asks -------------------------------------------------------------------------------------
+# -- splits -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,22 +168,22 @@ class Split:
 
 def make_split(schema: Schema, name: str, node: Node) -> Split | None:
     """Make the split of a node; None for a leaf."""
-    asked = {word: getattr(node, word) is not None for word in ("threshold", "categories", "left", "right")}
+    has = {word: getattr(node, word) is not None for word in ("threshold", "categories", "left", "right")}
     if node.feature is None:
-        if extra := [word for word, is_there in asked.items() if is_there]:
+        if extra := [word for word, is_there in has.items() if is_there]:
             raise BrokenTreeError(f"{name} has no feature, so it is a leaf, but it has {quoted(extra)}.")
         return None
     for word in ("left", "right"):
-        if not asked[word]:
+        if not has[word]:
             raise BrokenTreeError(f"{name} has no child on the {word}: a split has two.")
     number = _feature_number(schema, name, node.feature)
     feature = schema.features[number]
-    if asked["threshold"] and asked["categories"]:
+    if has["threshold"] and has["categories"]:
         raise BrokenTreeError(f"{name} has a threshold and categories: a split has one of them.")
     if feature.is_subset:
         return Split(number, goes_left=_flags(name, node, feature))
-    if asked["categories"] and feature.kind == "ordered":
-        return Split(number, _after(name, node, feature))
+    if has["categories"] and feature.kind == "ordered":
+        return Split(number, _ordered_threshold(name, node, feature))
     return Split(number, _threshold(name, node, feature))
 
 
@@ -206,13 +205,13 @@ def _flags(name: str, node: Node, feature: Feature) -> BoolArray:
     categories = (True,) if feature.kind == "question" and node.categories is None else node.categories
     if categories is None or node.threshold is not None:
         raise BrokenTreeError(f"{name}: {feature.name!r} is nominal: give the categories that go left.")
-    chosen = _known(name, categories, feature)
+    chosen = _read_categories(name, categories, feature)
     return np.array([label in chosen for label in feature.categories], np.bool_)
 
 
-def _after(name: str, node: Node, feature: Feature) -> float:
+def _ordered_threshold(name: str, node: Node, feature: Feature) -> float:
     """Return the threshold after the categories that go left, which must come first in their order."""
-    chosen = _known(name, node.categories or (), feature)
+    chosen = _read_categories(name, node.categories or (), feature)
     first = feature.categories[: len(chosen)]
     if set(first) != chosen:
         raise BrokenTreeError(
@@ -222,7 +221,7 @@ def _after(name: str, node: Node, feature: Feature) -> float:
     return len(first) - 0.5
 
 
-def _known(name: str, categories: Collection[Label], feature: Feature) -> set[Label]:
+def _read_categories(name: str, categories: Collection[Label], feature: Feature) -> set[Label]:
     if isinstance(categories, str) or not isinstance(categories, Iterable):
         raise BrokenTreeError(f"{name}: categories is {categories!r}: it is a list, also of one category.")
     chosen = {to_python_label(label) for label in categories}
@@ -251,7 +250,7 @@ def to_python_label(label: Any) -> Label:
     return plain
 
 
-# -- what a node says -------------------------------------------------------------------------------------
+# -- values -----------------------------------------------------------------------------------------------
 
 
 def make_amount(name: str, word: str, given: Any) -> float | None:
@@ -297,7 +296,7 @@ def _fractions(name: str, given: Any, target: Target) -> FloatArray:
     return amounts if abs(total - 1) <= TOLERANCE else amounts / total
 
 
-# -- Trees from plain nodes, as any other solver or a person would write them down ---------------------------
+# -- Trees from descriptions of nodes ------------------------------------------------------------------------
 
 
 def tree_from_nodes(schema: Schema, nodes: Any) -> Tree:
@@ -307,29 +306,25 @@ def tree_from_nodes(schema: Schema, nodes: Any) -> Tree:
     splits = [make_split(schema, name, node) for name, node in entries]
     feature = np.array([LEAF if split is None else split.feature for split in splits], np.int32)
     order = list_visits(feature, left, right)
-    numbers = _Numbers(schema.target, entries, left, right)
-    for place in reversed(order.tolist()):  # children before their parents
-        numbers.fill(place)
-    loose = Nodes(
+    value, count, weight, impurity = _fill_numbers(schema.target, entries, left, right, order)
+    linked = Nodes(
         feature=feature,
         threshold=np.array([np.nan if split is None else split.threshold for split in splits]),
         left=left,
         right=right,
         missing_left=np.array([bool(node.missing_left) for _, node in entries]),
-        value=numbers.value,
-        count=numbers.count,
-        weight=numbers.weight,
-        impurity=numbers.impurity,
+        value=value,
+        count=count,
+        weight=weight,
+        impurity=impurity,
         sets={
             place: split.goes_left
             for place, split in enumerate(splits)
             if split is not None and split.goes_left is not None
         },
     )
-    return build_preorder(loose, schema, "gini" if schema.target.is_classes else "squared_error")
+    return build_preorder(linked, schema, "gini" if schema.target.is_classes else "squared_error")
 
-
-# -- which node is whose child ----------------------------------------------------------------------------
 
 _Entry = tuple[str, Node]  # what the node is called in messages, and the node
 
@@ -371,58 +366,40 @@ def _child(name: str, word: str, child: Any, n_nodes: int) -> int:
     return int(child)
 
 
-# -- what a node says -------------------------------------------------------------------------------------
-
-
-class _Numbers:
-    """Value, count, weight and impurity of all nodes; gaps are filled from children."""
-
-    def __init__(self, target: Target, entries: Sequence[_Entry], left: IntArray, right: IntArray) -> None:
-        self.target, self.entries, self.left, self.right = target, entries, left, right
-        n_nodes = len(entries)
-        self.value: FloatArray = np.zeros((n_nodes, max(len(target.classes), 1)))
-        self.count, self.weight, self.impurity = np.zeros((3, n_nodes))
-
-    def fill(self, place: int) -> None:
-        """Fill in one node from its children, which must be filled."""
-        name, node = self.entries[place]
+def _fill_numbers(
+    target: Target, entries: Sequence[_Entry], left: IntArray, right: IntArray, order: LongArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return value, count, weight and impurity of all nodes; gaps of inner nodes are filled from children."""
+    values: FloatArray = np.zeros((len(entries), max(len(target.classes), 1)))
+    counts, weights, impurities = np.zeros((3, len(entries)))
+    for place in reversed(order.tolist()):  # children before their parents
+        (name, node), pair = entries[place], [left[place], right[place]]
         is_leaf = node.feature is None
-        count, weight = (make_amount(name, word, getattr(node, word)) for word in ("count", "weight"))
+        count, weight, impurity = (
+            make_amount(name, word, getattr(node, word)) for word in ("count", "weight", "impurity")
+        )
         if is_leaf:
-            self.count[place] = (weight or 0.0) if count is None else count
-            self.weight[place] = self.count[place] if weight is None else weight
+            counts[place] = (weight or 0.0) if count is None else count
+            weights[place] = counts[place] if weight is None else weight
         else:
-            pair = [self.left[place], self.right[place]]
-            sums = float(self.count[pair].sum()), float(self.weight[pair].sum())
-            self.count[place] = sums[0] if count is None else count
-            self.weight[place] = sums[1]
-            if weight is not None and abs(weight - sums[1]) > TOLERANCE * weight:
+            total = float(weights[pair].sum())
+            counts[place] = float(counts[pair].sum()) if count is None else count
+            weights[place] = total
+            if weight is not None and abs(weight - total) > TOLERANCE * weight:
                 raise BrokenTreeError(
-                    f"{self.entries[place][0]}: its weight is {weight:g}, and its children's are {sums[1]:g} "
-                    "together."
+                    f"{name}: its weight is {weight:g}, and its children's are {total:g} together."
                 )
+        part = 0.5 if is_leaf or weights[place] <= 0 else weights[pair[0]] / weights[place]
         if node.value is not None:
-            self.value[place] = make_value(name, node.value, self.target)
+            values[place] = make_value(name, node.value, target)
         elif is_leaf:
-            raise BrokenTreeError(f"{name} has no value: a leaf says what it predicts.")
+            raise BrokenTreeError(f"{name} has no value: a leaf needs one.")
         else:
-            self.value[place] = self._mean(place, self.value)
-        impurity = make_amount(name, "impurity", node.impurity)
-        self.impurity[place] = self._impurity(place, is_leaf) if impurity is None else impurity
-
-    def _mean(self, place: int, numbers: FloatArray) -> Any:
-        """Average the children's numbers by weight; without weights, plainly."""
-        left, right = self.left[place], self.right[place]
-        whole = self.weight[left] + self.weight[right]
-        fraction = self.weight[left] / whole if whole > 0 else 0.5
-        return fraction * numbers[left] + (1 - fraction) * numbers[right]
-
-    def _impurity(self, place: int, is_leaf: bool) -> float:
-        """Compute Gini impurity; or the variance, unknown at a leaf."""
-        value = self.value[place]
-        if self.target.is_classes:
-            return max(1 - float(np.square(value).sum()), 0.0)
-        if is_leaf:
-            return 0.0
-        between = (self.value[:, 0] - value[0]) ** 2
-        return float(self._mean(place, self.impurity + between))
+            values[place] = part * values[pair[0]] + (1 - part) * values[pair[1]]
+        if impurity is None and target.is_classes:
+            impurity = max(1 - float(np.square(values[place]).sum()), 0.0)
+        elif impurity is None and not is_leaf:  # the variance
+            spread = impurities[pair] + (values[pair, 0] - values[place, 0]) ** 2
+            impurity = float(part * spread[0] + (1 - part) * spread[1])
+        impurities[place] = impurity or 0.0  # of a number it is unknown at a leaf
+    return values, counts, weights, impurities

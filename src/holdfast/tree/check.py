@@ -1,4 +1,4 @@
-"""What every tree promises, checked before a kernel walks it: no crash and no endless loop can follow."""
+"""Validation of trees and ensembles, before any kernel reads them: no crash or endless loop can follow."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ from holdfast.tree.tree import LEAF, Tree
 if TYPE_CHECKING:
     from holdfast.tree.ensemble import Ensemble
 
-TOLERANCE = 1e-6  # of sums of fractions and weights: other libraries keep theirs in single precision
-LAST_BITS = 2 * float(np.finfo(np.float64).smallest_subnormal)  # all that the least of weights have
-LOWEST_IMPURITY = -1e-9  # rounding leaves the impurity of a pure node a little below zero
+TOLERANCE = 1e-6  # of sums of fractions and weights, which other libraries store in single precision
+LAST_BITS = 2 * float(np.finfo(np.float64).smallest_subnormal)  # precision of the smallest weights
+LOWEST_IMPURITY = -1e-9  # by rounding, the impurity of a pure node may be below zero
 
 _ARRAY_TYPES = {
     "feature": np.dtype(np.int32),
@@ -67,7 +67,7 @@ def check_nodes(tree: Tree, sizes: "SetSizes") -> None:
     for position, note in enumerate(tree.notes):
         check_text(f"notes[{position}]", note)
     if tree.edits:
-        # Here: the nodes that edits speak of are checked by what stands in this file.
+        # A local import, since edits import this module.
         from holdfast.tree.edit import check_edits
 
         check_edits(tree)
@@ -100,7 +100,7 @@ def check_schema(schema: Schema) -> None:
     for position, feature in enumerate(schema.features):
         _check_feature(f"schema.features[{position}]", feature)
     _check_distinct("schema.features", schema.names)
-    _check_user_questions(schema)
+    _check_custom_features(schema)
     check_target(schema.target)
 
 
@@ -108,7 +108,7 @@ def check_target(target: Target) -> None:
     """Raise a BrokenTreeError that names the value, unless the target is sound."""
     check_text("schema.target.name", target.name)
     check_labels("schema.target.classes", target.classes)
-    # By type too: True is equal to 1, and a file tells them apart.
+    # By type, too: True is equal to 1, but not in a file.
     known = [(type(label), label) for label in target.classes]
     if target.positive is not None and (type(target.positive), target.positive) not in known:
         raise BrokenTreeError(
@@ -127,23 +127,27 @@ def _check_feature(place: str, feature: Feature) -> None:
         raise BrokenTreeError(
             f"{place}.categories is {feature.categories}: the feature is numeric and has none."
         )
-    # By identity: 0 == False, but a question is never answered with a number.
+    # By identity, since 0 == False.
     if feature.kind == "question" and not (
         len(feature.categories) == 2 and feature.categories[0] is False and feature.categories[1] is True
     ):
-        raise BrokenTreeError(f"{place}.categories is {feature.categories}: a question has (False, True).")
+        raise BrokenTreeError(
+            f"{place}.categories is {feature.categories}: a custom feature has (False, True)."
+        )
 
 
-def _check_user_questions(schema: Schema) -> None:
-    # Rows are taken from the columns of the data first, and the questions are answered from those.
+def _check_custom_features(schema: Schema) -> None:
+    # Custom features are computed from the columns, which come first.
     if schema.features[: len(schema.columns)] != schema.columns:
-        raise BrokenTreeError("schema.features has a question before a column: questions stand last.")
+        raise BrokenTreeError(
+            "schema.features has a custom feature before a column: custom features come last."
+        )
     position = len(schema.columns)
     try:
         for _ in parse_custom_features(schema.custom_features, schema.columns):
             position += 1
     except CustomFeatureError as error:
-        raise BrokenTreeError(f"schema.features[{position}] is no question: {error}") from error
+        raise BrokenTreeError(f"schema.features[{position}] is no custom feature: {error}") from error
 
 
 def _check_range(place: str, low: float, high: float) -> None:
@@ -157,7 +161,7 @@ def _check_range(place: str, low: float, high: float) -> None:
 def check_labels(place: str, labels: tuple[Label, ...]) -> None:
     """Raise a BrokenTreeError unless they are labels that a file can hold, all different."""
     for position, label in enumerate(labels):
-        # Exact types: a numpy scalar would come back from the model file as another type than it went in.
+        # Exact types, since a model file does not keep numpy types.
         if type(label) not in (str, int, float, bool):
             raise BrokenTreeError(
                 f"{place}[{position}] is a {type(label).__name__}: labels are str, int, float or bool."
@@ -194,8 +198,8 @@ def _check_types(tree: Tree) -> None:
     for name, expected in _ARRAY_TYPES.items():
         array = getattr(tree, name)
         if not isinstance(array, np.ndarray) or array.dtype != expected:
-            found = getattr(array, "dtype", type(array).__name__)
-            raise BrokenTreeError(f"{name} holds {found}: it must be an array of {expected}.")
+            dtype = getattr(array, "dtype", type(array).__name__)
+            raise BrokenTreeError(f"{name} holds {dtype}: it must be an array of {expected}.")
         dimensions = 2 if name == "value" else 1
         if array.ndim != dimensions:
             raise BrokenTreeError(f"{name} has {array.ndim} dimensions: it must have {dimensions}.")
@@ -210,15 +214,15 @@ def _check_lengths(tree: Tree) -> None:
 
 
 def check_features(schema: Schema, feature: IntArray) -> None:
-    """Raise a BrokenTreeError if a node asks about a feature that the schema does not have."""
+    """Raise a BrokenTreeError if a node splits on a feature that the schema does not have."""
     outside = (feature < LEAF) | (feature >= len(schema.features))
     _refuse(outside, "feature", feature, f"the schema has {len(schema.features)} features; a leaf has {LEAF}")
 
 
 def _check_children(tree: Tree) -> None:
-    """In preorder the leaves alone fix the shape, so both children of every node are known beforehand."""
+    """Check the children, which follow from the leaves: in preorder these alone determine the shape."""
     inner = tree.feature != LEAF
-    # Right subtrees still to come once a node has been visited: below zero, and the tree is complete.
+    # Number of right subtrees that are pending after each node; below zero, the tree is complete.
     pending = np.cumsum(np.where(inner, 1, -1))
     complete = np.flatnonzero(pending < 0)
     if not complete.size:
@@ -229,19 +233,19 @@ def _check_children(tree: Tree) -> None:
         raise BrokenTreeError(
             f"feature has {tree.n_nodes} nodes: the tree is complete after node {complete[0]}."
         )
-    # Everything inside a left subtree has one more right subtree waiting than its parent has. So the right
-    # child is the next node with as many.
+    # Inside a left subtree one more right subtree is pending than at its parent, so that the right child is
+    # the next node with the same number.
     waiting = pending - np.where(inner, 1, -1)
     by_waiting = np.argsort(waiting, kind="stable")
     right = np.full(tree.n_nodes, LEAF)
     right[by_waiting[:-1]] = by_waiting[1:]
     left = np.arange(1, tree.n_nodes + 1)
-    _raise_for_other("left", tree.left, np.where(inner, left, LEAF), "nodes stand in preorder")
-    _raise_for_other("right", tree.right, np.where(inner, right, LEAF), "nodes stand in preorder")
+    _raise_for_other("left", tree.left, np.where(inner, left, LEAF), "nodes are in preorder")
+    _raise_for_other("right", tree.right, np.where(inner, right, LEAF), "nodes are in preorder")
 
 
 def _check_splits(tree: Tree, sizes: "SetSizes") -> None:
-    """Each node has a threshold or a set of categories, and a leaf has neither."""
+    """Check that each inner node has a threshold or a set of categories, and a leaf neither."""
     has_set, lengths = sizes.of_nodes(tree.feature)
     has_threshold = (tree.feature != LEAF) & ~has_set
     absent = has_threshold & ~np.isfinite(tree.threshold)
@@ -257,21 +261,21 @@ def _check_splits(tree: Tree, sizes: "SetSizes") -> None:
 
 @dataclass(frozen=True, eq=False)
 class SetSizes:
-    """Which features of a schema are split by sets of categories, and how many flags their sets have."""
+    """Whether the features of a schema are split by sets of categories, and the sizes of the sets."""
 
-    # One more entry at the end of both, so that LEAF, which is -1, finds a feature without a set.
+    # With one more entry at the end, for LEAF, which is -1.
     is_subset: BoolArray
     lengths: LongArray
 
     @classmethod
     def of(cls, schema: Schema) -> "SetSizes":
-        """Those of the features of a schema."""
+        """Find the sizes for the features of a schema."""
         is_subset = np.array([each.is_subset for each in schema.features] + [False])
         lengths = np.array([len(each.categories) for each in schema.features] + [0], np.int64)
         return cls(is_subset, lengths * is_subset)
 
     def of_nodes(self, feature: IntArray) -> tuple[BoolArray, LongArray]:
-        """Whether nodes with these features split on a set, and how many flags it has, if any."""
+        """Return for nodes with these features whether they split on a set, and the number of its flags."""
         return self.is_subset[feature], self.lengths[feature]
 
 
@@ -289,13 +293,13 @@ def _check_values(tree: Tree) -> None:
 
 
 def check_outcome(tree: Tree) -> None:
-    """Raise a BrokenTreeError if a class is given for a node that is not one of its most frequent."""
+    """Raise a BrokenTreeError if the fixed class of a node is not one of its most frequent."""
     given = tree.given_outcome
     if given is None:
         return
     classes = tree.schema.target.classes
     if not classes:
-        raise BrokenTreeError("given_outcome says classes: the target is a number.")
+        raise BrokenTreeError("given_outcome holds classes: the target is a number.")
     if given.dtype != np.int32 or given.shape != (tree.n_nodes,):
         raise BrokenTreeError(f"given_outcome holds {given.dtype} {given.shape}: it has an int32 per node.")
     outside = (given < 0) | (given >= len(classes))
@@ -307,7 +311,7 @@ def check_outcome(tree: Tree) -> None:
 
 
 def check_losses(loss_matrix: FloatArray | None, target: Target) -> None:
-    """Raise a BrokenTreeError if the losses are none of the classes of the target."""
+    """Raise a BrokenTreeError unless the losses are a valid matrix for the classes of the target."""
     if loss_matrix is None:
         return
     n_classes = len(target.classes)
@@ -333,7 +337,7 @@ def _check_weights(tree: Tree) -> None:
 
 
 def _check_observed(tree: Tree) -> None:
-    """Rows of the classes are numbers of rows, which add up from the leaves to the root."""
+    """Check the class counts, which sum up from the leaves to the root."""
     observed = tree.observed
     if observed is None:
         return
@@ -359,7 +363,7 @@ def _check_observed(tree: Tree) -> None:
 
 
 def _check_evidence(tree: Tree) -> None:
-    """What leaves rest on is one number for each node, finite and at least 0."""
+    """Check effective rows and deviations: one number per node, finite and at least 0."""
     for name in ("effective", "deviation"):
         array: FloatArray | None = getattr(tree, name)
         if array is None:
@@ -373,7 +377,7 @@ def _check_evidence(tree: Tree) -> None:
 
 
 def _check_means(tree: Tree, name: str) -> None:
-    """Means at nodes have the shape of their values; of classes they are fractions."""
+    """Check means of nodes, which have the shape of the values; those of classes are fractions."""
     mean = getattr(tree, name)
     if mean is None:
         return
@@ -387,7 +391,7 @@ def _check_means(tree: Tree, name: str) -> None:
 
 
 def _check_split_support(tree: Tree) -> None:
-    """Support is one fraction for each split, or NaN; NaN at leaves."""
+    """Check the split support: a fraction or NaN for each split, and NaN at leaves."""
     support = tree.split_support
     if support is None:
         return
@@ -402,7 +406,7 @@ def _check_split_support(tree: Tree) -> None:
 
 
 def _check_recorded(tree: Tree) -> None:
-    """Entries of leaf, feature and rows, in order, below splits on the feature; a flag for each category."""
+    """Check counts of missing values (leaf, feature, rows; sorted, below the splits) and seen flags."""
     if tree.seen is not None and (tree.seen.dtype != np.bool_ or tree.seen.shape != tree.in_set.shape):
         raise BrokenTreeError(
             f"seen holds {tree.seen.dtype} {tree.seen.shape}: it has a flag for each of {len(tree.in_set)}."
@@ -420,20 +424,20 @@ def _check_recorded(tree: Tree) -> None:
     is_index &= (leaf < tree.n_nodes) & (feature < len(tree.schema.features))
     _refuse(~is_index, "not_recorded", entries, "it names a leaf and a feature by their numbers")
     leaves, features = leaf.astype(np.int64), feature.astype(np.int64)
-    is_asked = np.zeros(len(entries), np.bool_)
+    is_below = np.zeros(len(entries), np.bool_)
     for each in np.unique(features).tolist():
         own = features == each
-        is_asked[own] = below_splits(tree, each)[leaves[own]]
-    _refuse(~is_asked, "not_recorded", entries, "no split on the feature leads there")
+        is_below[own] = below_splits(tree, each)[leaves[own]]
+    _refuse(~is_below, "not_recorded", entries, "no split on the feature leads there")
     _refuse(tree.feature[leaves] != LEAF, "not_recorded", entries, "the node is no leaf")
     most = tree.count[leaves] * (1.0 + TOLERANCE) + TOLERANCE
     _refuse((rows < 0) | (rows > most), "not_recorded", entries, "its rows are 0 to those of the leaf")
     steps = np.diff(leaves * np.int64(len(tree.schema.features)) + features, prepend=-1)
-    _refuse(steps <= 0, "not_recorded", entries, "entries stand in the order of leaf and feature, each once")
+    _refuse(steps <= 0, "not_recorded", entries, "entries are sorted by leaf and feature, without duplicates")
 
 
 def below_splits(tree: Tree, feature: int) -> BoolArray:
-    """True for the nodes that a split on the feature leads to."""
+    """Flag the nodes below splits on the feature."""
     change = np.zeros(tree.n_nodes + 1, np.int64)
     nodes = np.flatnonzero(tree.feature == feature)
     np.add.at(change, nodes + 1, 1)
@@ -442,7 +446,7 @@ def below_splits(tree: Tree, feature: int) -> BoolArray:
 
 
 def _refuse(broken: BoolArray, name: str, array: NDArray[Any], reason: str) -> None:
-    """`broken` has one flag for each node, or for each number of each node."""
+    """Raise a BrokenTreeError for the first flagged node; there is a flag per node or per number."""
     if broken.any():
         node = np.argwhere(broken)[0, 0]
         raise BrokenTreeError(f"{name}[{node}] is {array[node]}: {reason}.")
@@ -455,17 +459,17 @@ def _raise_for_other(name: str, array: NDArray[Any], expected: NDArray[Any], rea
         raise BrokenTreeError(f"{name}[{node}] is {array[node]}, not {expected[node]}: {reason}.")
 
 
-# -- What every ensemble promises ----------------------------------------------------------------------------
+# -- Ensembles -----------------------------------------------------------------------------------------------
 
 Link = Literal["mean", "identity", "exp", "logistic", "double_logistic", "softmax"]
-# Between these a weight times a fraction is neither lost nor too large, and so are the sums of many.
+# Weights within these limits cannot underflow or overflow, also in sums of many.
 LIGHTEST, HEAVIEST = 1e-200, 1e200
 
 
 def check_ensemble(ensemble: "Ensemble") -> None:
     """Raise a BrokenTreeError that names the part and the value, unless all parts fit together.
 
-    The trees are taken for sound ones.
+    The trees themselves are assumed to be valid.
     """
     if not ensemble.trees:
         raise BrokenTreeError("trees is empty: an ensemble has at least one tree.")
@@ -480,12 +484,7 @@ def check_ensemble(ensemble: "Ensemble") -> None:
         if not np.isfinite(array).all():
             raise BrokenTreeError(f"{name} holds {array[~np.isfinite(array)][0]}: numbers must be finite.")
     for position, note in enumerate(ensemble.notes):
-        if not isinstance(note, str):
-            raise BrokenTreeError(f"notes[{position}] is {note!r}: it must be text.")
-        if any("\ud800" <= character <= "\udfff" for character in note):
-            raise BrokenTreeError(
-                f"notes[{position}] is {note!r}: half of a surrogate pair cannot be written to a file."
-            )
+        check_text(f"notes[{position}]", note)
     _check_outputs(ensemble)
     _check_link(ensemble)
     _check_sums(ensemble)
@@ -548,7 +547,7 @@ def _check_sums(ensemble: "Ensemble") -> None:
             )
         if start.any():
             raise BrokenTreeError(f'start holds {start[start != 0][0]}: under the link "mean" it is 0.')
-        return  # a mean of numbers is a number, for which its sum is scaled
+        return  # a mean is always finite, since its sum is scaled
     largest = [
         1.0 if ensemble.votes else max(float(tree.value.max()), -float(tree.value.min()))
         for tree in ensemble.trees

@@ -1,4 +1,4 @@
-"""A tree on its way from one edit to the next: what is asked for, checked, done, refitted and recorded."""
+"""Manual edits of a tree: the editor, the changes of the nodes, and the record of edits."""
 
 from __future__ import annotations
 
@@ -23,43 +23,43 @@ from holdfast.tree.rules import Condition, iterate_conditions, list_conditions, 
 from holdfast.tree.stats import keep_own_counts, majority, set_outcome
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
-NUMBERS = "tree.numbered(), or holdfast show --nodes"  # where the numbers of nodes are to be seen
-_QUESTIONS = ("threshold", "categories", "question", "grown")  # edits after which rows go other ways
+NUMBERS = "tree.numbered(), or holdfast show --nodes"  # where to find the numbers of nodes
+_REROUTING = ("threshold", "categories", "split", "grown")  # edits that change the paths of rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeEditor:
     """A tree under edit: each method returns the next editor, `tree` is the result.
 
-    Nodes go by their numbers in `tree` as it is at that step: `tree.numbered()` shows them.
+    Nodes are given by their numbers in the present `tree`, see `tree.numbered()`.
     """
 
     tree: Tree
-    table: Table | None = None  # the rows that counts and values are fitted to; None: they stay
-    rules: Any = None  # growth rules: how `grow_at` grows, and how classes are weighted
-    keep_values: bool = False  # where the rows would give others
+    table: Table | None = None  # rows to which counts and values are refitted
+    rules: Any = None  # growth rules of `grow_at`, and class weights
+    keep_values: bool = False  # refit counts and weights only
     by: str = ""
     why: str = ""
     when: str = ""
 
     def __post_init__(self) -> None:
         if self.table is not None:
-            object.__setattr__(self, "table", _fitting(self.tree.schema, self.table))
+            object.__setattr__(self, "table", _check_table(self.tree.schema, self.table))
 
     def __repr__(self) -> str:
-        return f"<Editing: {self.tree!r}, {len(self.tree.edits)} edits on record>"
+        return f"<TreeEditor: {self.tree!r}, {len(self.tree.edits)} edits on record>"
 
-    # -- what is asked ------------------------------------------------------------------------------------
+    # -- splits -------------------------------------------------------------------------------------------
 
     def with_threshold(self, node: int, threshold: float) -> TreeEditor:
         """Change the threshold of the node."""
         feature = self._feature_at(node)
-        return self._asking("threshold", node, Node(feature.name, threshold=threshold))
+        return self._replace_split("threshold", node, Node(feature.name, threshold=threshold))
 
     def with_categories(self, node: int, categories: Any) -> TreeEditor:
         """Change the categories that go left at the node."""
         feature = self._feature_at(node)
-        return self._asking("categories", node, Node(feature.name, categories=categories))
+        return self._replace_split("categories", node, Node(feature.name, categories=categories))
 
     def with_split(
         self,
@@ -72,27 +72,27 @@ class TreeEditor:
     ) -> TreeEditor:
         """Change the split at the node; its children stay."""
         self._feature_at(node)
-        question = Node(feature, threshold=threshold, categories=categories)
-        return self._asking("question", node, question, missing_left)
+        split = Node(feature, threshold=threshold, categories=categories)
+        return self._replace_split("split", node, split, missing_left)
 
-    def _asking(
-        self, kind: EditKind, node: int, question: Node, missing_left: bool | None = None
+    def _replace_split(
+        self, kind: EditKind, node: int, new: Node, missing_left: bool | None = None
     ) -> TreeEditor:
         try:
-            split = make_split(self.tree.schema, f"node {node}", replace(question, left=0, right=0))
+            split = make_split(self.tree.schema, f"node {node}", replace(new, left=0, right=0))
         except BrokenTreeError as error:
             raise EditError(f"Cannot edit {error}") from error
         assert split is not None
         if missing_left is None:
             missing_left = bool(self.tree.missing_left[node])
-        return self._recorded(kind, node, replace_split(self.tree, node, split, bool(missing_left)))
+        return self._record(kind, node, replace_split(self.tree, node, split, bool(missing_left)))
 
-    # -- what stands below --------------------------------------------------------------------------------
+    # -- subtrees -----------------------------------------------------------------------------------------
 
     def prune_at(self, node: int) -> TreeEditor:
         """Make the node a leaf with the value it has."""
         self._feature_at(node)
-        return self._recorded("pruned", node, prune_at(self.tree, np.arange(self.tree.n_nodes) == node))
+        return self._record("pruned", node, prune_at(self.tree, np.arange(self.tree.n_nodes) == node))
 
     def grow_at(self, node: int) -> TreeEditor:
         """Replace the node by a subtree grown on the rows that reach it."""
@@ -107,61 +107,58 @@ class TreeEditor:
                 f"Nothing grows at node {node}: the rules find no split for the rows that reach it."
             )
         changed = replace_subtree(self.tree, node, subtree)
-        return self._recorded("grown", node, changed.replace(notes=(*changed.notes, *subtree.notes)))
+        return self._record("grown", node, changed.replace(notes=(*changed.notes, *subtree.notes)))
 
-    # -- what is said -------------------------------------------------------------------------------------
+    # -- values -------------------------------------------------------------------------------------------
 
     def with_leaf_value(self, node: int, value: Any) -> TreeEditor:
         """Change the value of a leaf."""
         _check_node(self.tree, node)
         if self.tree.feature[node] != LEAF:
-            raise EditError(f"Node {node} asks a question, and only leaves are given values: prune it first.")
+            raise EditError(f"Node {node} has a split, and only leaves can be given values: prune it first.")
         is_node = np.arange(self.tree.n_nodes) == node
-        line = _value_line(node, value, self.tree.schema.target)
+        line = _read_value(node, value, self.tree.schema.target)
         values = np.tile(line, (len(is_node), 1))
-        return self._recorded("value", node, set_leaf_values(keep_own_counts(self.tree), is_node, values))
+        return self._record("value", node, set_leaf_values(keep_own_counts(self.tree), is_node, values))
 
-    # -- what all edits have in common --------------------------------------------------------------------
+    # -- checks and records -------------------------------------------------------------------------------
 
     def _feature_at(self, node: int) -> Feature:
         """Return the feature that the node splits on; an EditError if it is a leaf."""
         _check_node(self.tree, node)
         if self.tree.feature[node] == LEAF:
-            raise EditError(
-                f"Node {node} is a leaf and asks nothing: give the number of a node that asks a question "
-                f"({NUMBERS})."
-            )
+            raise EditError(f"Node {node} is a leaf: give the number of a node with a split ({NUMBERS}).")
         return self.tree.schema.features[int(self.tree.feature[node])]
 
-    def _recorded(self, kind: EditKind, node: int, changed: Tree) -> TreeEditor:
+    def _record(self, kind: EditKind, node: int, changed: Tree) -> TreeEditor:
         """Refit numbers to the rows, if there are any, and record the edit."""
         edit = Edit(
             kind,
             trace_path(self.tree, node),
             before=describe_node(self.tree, node),
             after=describe_node(changed, node),
-            by=_text("by", self.by),
-            why=_text("why", self.why),
-            when=_text("when", self.when),
-            stale=self.table is None and kind in _QUESTIONS,
+            by=_check_text("by", self.by),
+            why=_check_text("why", self.why),
+            when=_check_text("when", self.when),
+            stale=self.table is None and kind in _REROUTING,
         )
         new = record_edit(changed, edit)
         if self.table is not None:
-            new = self._refitted(new, node if kind in _QUESTIONS else None)
-        return replace(self, tree=_kept_in_order(new, kind, node))
+            new = self._refit(new, node if kind in _REROUTING else None)
+        return replace(self, tree=_enforce_order(new, kind, node))
 
-    def _refitted(self, tree: Tree, edited: int | None) -> Tree:
+    def _refit(self, tree: Tree, edited: int | None) -> Tree:
         """Refit counts and weights everywhere, and values below this edit and earlier ones without rows.
 
-        Elsewhere the same rows arrive as before, and the values may be others than theirs: a teacher's.
+        Elsewhere the rows are the same as before, and the values may come from a teacher.
         """
         from holdfast.growth.editing import refit_nodes
 
-        held = list(find_valid_edits(tree))
+        valid = list(find_valid_edits(tree))
         below = np.zeros(tree.n_nodes, np.bool_)
-        for node in {edited, *(node for node, edit in held if edit.stale)} - {None}:
+        for node in {edited, *(node for node, edit in valid if edit.stale)} - {None}:
             below[node : tree.subtree_end[node]] = True
-        for node, edit in held:
+        for node, edit in valid:
             if edit.kind == "value":
                 below[node] = False
         assert self.table is not None
@@ -170,13 +167,13 @@ class TreeEditor:
         return update_edit_notes(fitted.replace(edits=edits))
 
 
-def _kept_in_order(tree: Tree, kind: EditKind, node: int) -> Tree:
+def _enforce_order(tree: Tree, kind: EditKind, node: int) -> Tree:
     """Enforce monotone constraints; an EditError if a value set by a person violates them."""
     if kind == "value" and (n_broken := count_violations(tree)):
         assert tree.monotone is not None
         features = quoted([name for name, _ in tree.monotone.directions])
         raise EditError(
-            f"The value of node {node} breaks what the tree promises of {features}: {n_broken} pairs of "
+            f"The value of node {node} violates the monotone constraints on {features}: {n_broken} pairs of "
             "leaves would be out of order. Give a value between those of the leaves on either side."
         )
     return enforce_monotonicity(tree)
@@ -191,13 +188,13 @@ def _check_node(tree: Tree, node: Any) -> None:
         )
 
 
-def _text(name: str, given: Any) -> str:
-    if not isinstance(given, str):
-        raise EditError(f"{name}={given!r} must be a text.")
-    return given
+def _check_text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise EditError(f"{name}={value!r} must be a text.")
+    return value
 
 
-def _fitting(schema: Schema, table: Any) -> Table:
+def _check_table(schema: Schema, table: Any) -> Table:
     """Return the table on the tree's schema; a SchemaMismatch if they differ."""
     if not isinstance(table, Table):
         raise TypeError(
@@ -230,10 +227,10 @@ def _code(feature: Feature) -> tuple[object, ...]:
 # -- the value of a leaf ----------------------------------------------------------------------------------
 
 
-def _value_line(node: int, given: Any, target: Target) -> FloatArray:
+def _read_value(node: int, given: Any, target: Target) -> FloatArray:
     """Read fractions of the classes, or the mean; an EditError if they are invalid."""
     if not target.is_classes:
-        return np.array([_number(node, given)])
+        return np.array([_read_number(node, given)])
     if not isinstance(given, Mapping):
         if len(target.classes) != 2:
             raise EditError(
@@ -241,18 +238,18 @@ def _value_line(node: int, given: Any, target: Target) -> FloatArray:
                 "classes: give a mapping from classes to fractions."
             )
         given = {target.classes[1] if target.positive is None else target.positive: given}
-    amounts = {to_python_label(label): _number(node, amount) for label, amount in given.items()}
+    amounts = {to_python_label(label): _read_number(node, amount) for label, amount in given.items()}
     if unknown := [label for label in amounts if label not in target.classes]:
         raise EditError(
             f"The value for node {node} names {quoted(unknown)}: the classes of {target.name!r} are "
             f"{quoted(target.classes)}."
         )
-    unsaid = [label for label in target.classes if label not in amounts]
+    absent = [label for label in target.classes if label not in amounts]
     left = 1.0 - sum(amounts.values())
-    if len(unsaid) == 1:
-        amounts[unsaid[0]] = left if abs(left) > TOLERANCE else 0.0
+    if len(absent) == 1:
+        amounts[absent[0]] = left if abs(left) > TOLERANCE else 0.0
         left = 0.0
-    if unsaid[1:] or abs(left) > TOLERANCE or min(amounts.values()) < 0:
+    if absent[1:] or abs(left) > TOLERANCE or min(amounts.values()) < 0:
         raise EditError(
             f"The value for node {node} is {given!r}: give fractions from 0 to 1 of all classes, or of all "
             "but one, that sum to 1."
@@ -260,15 +257,15 @@ def _value_line(node: int, given: Any, target: Target) -> FloatArray:
     return np.array([amounts[label] for label in target.classes])
 
 
-def _number(node: int, given: Any) -> float:
+def _read_number(node: int, given: Any) -> float:
     if not is_number(given) or not isfinite(given):
         raise EditError(f"The value for node {node} is {given!r}: it is a finite number.")
     return float(given)
 
 
-# -- What was changed in a tree by hand ----------------------------------------------------------------------
+# -- Records of edits ----------------------------------------------------------------------------------------
 
-EditKind = Literal["threshold", "categories", "question", "pruned", "grown", "value"]
+EditKind = Literal["threshold", "categories", "split", "pruned", "grown", "value"]
 YES, NO = "L", "R"  # the letters of a path: left and right
 STALE = "Counts and values below an edited node are from before the edit: no rows were given to fit them to."
 
@@ -278,13 +275,13 @@ class Edit:
     """A manual change of a tree: what was changed from what to what, by whom and why."""
 
     kind: EditKind
-    path: str  # from the root to the node: L for each yes, R for each no; the root has none
-    before: Node  # what the node asked or, of a leaf, what it said
+    path: str  # from the root to the node: L for each yes, R for each no; empty for the root
+    before: Node  # the split of the node, or the value of a leaf
     after: Node
-    by: str = ""  # who
+    by: str = ""  # author
     why: str = ""
-    when: str = ""  # as the caller wrote it: trees know no clock
-    stale: bool = False  # made without rows: counts and values below it are those from before
+    when: str = ""  # as written by the caller
+    stale: bool = False  # made without rows, so that counts and values below it are outdated
 
     def __str__(self) -> str:
         from holdfast.tree.rules_text import edit_text
@@ -293,7 +290,7 @@ class Edit:
 
 
 def edited_nodes(tree: Tree) -> tuple[int, ...]:
-    """List the nodes that still are as a person edited them.
+    """List the nodes whose manual edits are in force.
 
     Parameters
     ----------
@@ -317,18 +314,18 @@ def edited_nodes(tree: Tree) -> tuple[int, ...]:
 def find_valid_edits(tree: Tree) -> Iterator[tuple[int, Edit]]:
     """List the edits that are still in force, each with its node."""
     for edit in tree.edits:
-        node = _node_on(tree, edit.path)
-        if node is not None and _holds(tree, node, edit):
+        node = _follow_path(tree, edit.path)
+        if node is not None and _is_in_force(tree, node, edit):
             yield node, edit
 
 
-def _holds(tree: Tree, node: int, edit: Edit) -> bool:
-    if edit.kind == "pruned":  # rows may have given it another value
+def _is_in_force(tree: Tree, node: int, edit: Edit) -> bool:
+    if edit.kind == "pruned":  # its value may have been refitted
         return bool(tree.feature[node] == LEAF)
     return describe_node(tree, node) == edit.after
 
 
-def _node_on(tree: Tree, path: str) -> int | None:
+def _follow_path(tree: Tree, path: str) -> int | None:
     """Return the node at the end of the path; None if the tree ends before it."""
     node = 0
     for letter in path:
@@ -372,10 +369,10 @@ def _value_at(tree: Tree, node: int) -> Any:
 
 def carry_edits(edits: tuple[Edit, ...], old: Tree, new: Tree) -> tuple[Edit, ...]:
     """Translate edits that are in force to a tree with the same nodes on another schema."""
-    held = {id(edit): node for node, edit in find_valid_edits(old)}
+    nodes = {id(edit): node for node, edit in find_valid_edits(old)}
     return tuple(
-        replace(edit, after=describe_node(new, held[id(edit)]))
-        if id(edit) in held and edit.kind != "pruned"
+        replace(edit, after=describe_node(new, nodes[id(edit)]))
+        if id(edit) in nodes and edit.kind != "pruned"
         else edit
         for edit in edits
     )
@@ -393,34 +390,26 @@ def update_edit_notes(tree: Tree) -> Tree:
     return tree.replace(notes=(*others, STALE) if is_stale else others)
 
 
-# -- What an edit does to the nodes of a tree ----------------------------------------------------------------
-
-# -- another question -------------------------------------------------------------------------------------
+# -- Changes of the nodes ------------------------------------------------------------------------------------
 
 
 def replace_split(tree: Tree, node: int, split: Split, missing_left: bool) -> Tree:
     """Replace the split of an inner node; known values must still reach both of its sides."""
-    loose = _loose(tree)
-    feature, threshold, missing = loose.feature.copy(), loose.threshold.copy(), loose.missing_left.copy()
+    nodes = _to_nodes(tree)
+    feature, threshold, missing = nodes.feature.copy(), nodes.threshold.copy(), nodes.missing_left.copy()
     feature[node], threshold[node], missing[node] = split.feature, split.threshold, missing_left
-    sets = {place: flags for place, flags in loose.sets.items() if place != node}
+    sets = {place: flags for place, flags in nodes.sets.items() if place != node}
     if split.goes_left is not None:
         sets[node] = split.goes_left
-    asked = replace(loose, feature=feature, threshold=threshold, missing_left=missing, sets=sets)
-    changed = _built(tree, replace(asked, split_support=_support_elsewhere(tree, node)))
+    support = None if tree.split_support is None else tree.split_support.copy()
+    if support is not None:
+        support[node : tree.subtree_end[node]] = np.nan
+    nodes = replace(nodes, feature=feature, threshold=threshold, missing_left=missing, sets=sets)
+    changed = _build(tree, replace(nodes, split_support=support))
     _check_reach(tree, changed, node)
-    if split.feature != tree.feature[node]:  # what is recorded of another feature, only rows can tell
+    if split.feature != tree.feature[node]:  # missing values of another feature are unknown
         return changed
     return changed.replace(not_recorded=tree.not_recorded, seen=tree.seen)
-
-
-def _support_elsewhere(tree: Tree, node: int) -> FloatArray | None:
-    """Return the support of the splits that keep their rows after an edit of the node."""
-    if tree.split_support is None:
-        return None
-    support = tree.split_support.copy()
-    support[node : tree.subtree_end[node]] = np.nan
-    return support
 
 
 def _check_reach(old: Tree, new: Tree, node: int) -> None:
@@ -431,14 +420,14 @@ def _check_reach(old: Tree, new: Tree, node: int) -> None:
     if not dead:
         return
     where, side = dead[0]
-    asked, way = branch_text(new, node, True), "yes" if side else "no"
+    split, way = branch_text(new, node, True), "yes" if side else "no"
     if where == node:
         raise EditError(
-            f"Cannot ask {asked!r} at node {node}: no known value would go to {way}. What reaches the node "
-            f"is {_reaching_text(new, node)}: choose a split within it, or prune the node."
+            f"Cannot split node {node} by {split!r}: no known value would go to {way}. The values that reach "
+            f"the node are {_reaching_text(new, node)}: choose a split within them, or prune the node."
         )
     raise EditError(
-        f"Cannot ask {asked!r} at node {node}: node {where} below it asks "
+        f"Cannot split node {node} by {split!r}: node {where} below it has the split "
         f"{branch_text(old, where, True)!r}, and no known value would go to {way} there. Edit or "
         f"prune node {where} first."
     )
@@ -457,9 +446,9 @@ def _reaching_text(tree: Tree, node: int) -> str:
 def find_unreachable(tree: Tree) -> set[tuple[int, bool]]:
     """List nodes and sides (True for yes) that no known value within the schema can reach.
 
-    Where a node asks whether the value is known, the missing ones have a side of their own.
+    A split on whether the value is recorded has its own side for missing values.
     """
-    found = set()
+    unreachable = set()
     for node, conditions in enumerate(iterate_conditions(tree)):
         if tree.feature[node] == LEAF:
             continue
@@ -469,8 +458,8 @@ def find_unreachable(tree: Tree) -> set[tuple[int, bool]]:
             if tree.threshold[node] >= KNOWN and condition.missing:
                 continue
             if not _is_possible(condition if before is None else condition.within(before)):
-                found.add((node, side))
-    return found
+                unreachable.add((node, side))
+    return unreachable
 
 
 def _is_possible(condition: Condition) -> bool:
@@ -479,9 +468,6 @@ def _is_possible(condition: Condition) -> bool:
     if feature.kind != "numeric":
         return bool(condition.categories)
     return condition.low < min(condition.high, feature.high) and condition.high >= feature.low
-
-
-# -- another value ----------------------------------------------------------------------------------------
 
 
 def set_leaf_values(tree: Tree, changed: BoolArray, value: FloatArray) -> Tree:
@@ -493,22 +479,19 @@ def set_leaf_values(tree: Tree, changed: BoolArray, value: FloatArray) -> Tree:
     return set_outcome(new, np.where(changed, majority(new), tree.given_outcome))
 
 
-# -- another subtree --------------------------------------------------------------------------------------
-
-
 def replace_subtree(tree: Tree, node: int, subtree: Tree) -> Tree:
     """Replace a node by another tree on the same schema; counts and weights become 0."""
     trunk = prune_at(tree, np.arange(tree.n_nodes) == node)
     above, below = (
-        replace(_loose(_uncounted(each)), outcome=each.outcome if each.schema.target.is_classes else None)
+        replace(_to_nodes(_uncounted(each)), outcome=each.outcome if each.schema.target.is_classes else None)
         for each in (trunk, subtree)
     )
     n_above = len(above.feature)
-    # The root of the other tree takes the node's place; the rest stands behind all nodes that are there.
+    # The root of the other tree takes the number of the node; its other nodes get the next free numbers.
     place = np.concatenate([[node], np.arange(n_above, n_above + len(below.feature) - 1)]).astype(np.int32)
     children = np.append(place, np.int32(LEAF))  # LEAF is -1: the last entry
 
-    def joined(name: str) -> np.ndarray:
+    def join(name: str) -> np.ndarray:
         top, graft = getattr(above, name), getattr(below, name)
         if name in ("left", "right"):
             graft = children[graft]
@@ -520,8 +503,8 @@ def replace_subtree(tree: Tree, node: int, subtree: Tree) -> Tree:
     sets = {**above.sets, **{int(place[number]): flags for number, flags in below.sets.items()}}
     outcome = None
     if tree.given_outcome is not None or subtree.given_outcome is not None:
-        outcome = joined("outcome")
-    arrays = {name: joined(name) for name in names}
+        outcome = join("outcome")
+    arrays = {name: join(name) for name in names}
     nodes = Nodes(**arrays, sets=sets, outcome=outcome, loss_matrix=tree.loss_matrix)
     if above.teacher_mean is not None:
         graft = below.value if below.teacher_mean is None else below.teacher_mean
@@ -531,7 +514,7 @@ def replace_subtree(tree: Tree, node: int, subtree: Tree) -> Tree:
     if above.split_support is not None:
         unknown = np.full(len(nodes.feature) - n_above, np.nan)
         nodes = replace(nodes, split_support=np.concatenate([above.split_support, unknown]))
-    return _built(tree, nodes)
+    return _build(tree, nodes)
 
 
 def _uncounted(tree: Tree) -> Tree:
@@ -539,10 +522,7 @@ def _uncounted(tree: Tree) -> Tree:
     return tree.replace(count=nothing, weight=nothing, observed=None, effective=None, rows_mean=None)
 
 
-# -- loose nodes ------------------------------------------------------------------------------------------
-
-
-def _loose(tree: Tree) -> Nodes:
+def _to_nodes(tree: Tree) -> Nodes:
     return Nodes(
         feature=tree.feature,
         threshold=tree.threshold,
@@ -565,14 +545,14 @@ def _loose(tree: Tree) -> Nodes:
     )
 
 
-def _built(tree: Tree, nodes: Nodes) -> Tree:
-    """Build and check the tree, keeping everything else that the original knows."""
+def _build(tree: Tree, nodes: Nodes) -> Tree:
+    """Build and check the tree, keeping edits, notes and constraints of the original."""
     return build_preorder(nodes, tree.schema, tree.criterion, tree.notes).replace(
         edits=tree.edits, monotone=tree.monotone
     )
 
 
-# -- What the record of edits promises -----------------------------------------------------------------------
+# -- Checks of the record ------------------------------------------------------------------------------------
 
 
 def check_edits(tree: Tree) -> None:

@@ -1,4 +1,4 @@
-"""The ensemble: trees whose leaf values add up, and the link from the sum to a prediction."""
+"""Ensembles: trees whose leaf values are summed, and the link from the sum to a prediction."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ from holdfast.tree.tree import LEAF, Tree, fractions_of, label_array
 if TYPE_CHECKING:
     from holdfast.kernels.predict import PackedTrees
 
-NUMBERS_AT_A_TIME = (
-    2**22
-)  # scores of a block of rows: those of all rows are held only where they are asked for
+NUMBERS_AT_A_TIME = 2**22  # scores of a block of rows
 LARGEST_EXPONENT = 709.0  # its exponential is finite
 
 
@@ -42,17 +40,15 @@ class Ensemble:
     No weight is negative, and no sum can overflow: every row has a finite prediction.
     """
 
-    schema: Schema  # of the prediction: its target holds the classes, or is a number
-    trees: tuple[Tree, ...]  # on the same features; their target may be another: boosted trees give numbers
-    weights: FloatArray  # (trees,) what the leaf values of each tree are multiplied with
+    schema: Schema  # of the prediction
+    trees: tuple[Tree, ...]  # on the same features; boosted trees of a classifier have numeric targets
+    weights: FloatArray  # (trees,) factors of the leaf values
     outputs: IntArray  # (trees,) the first column of the scores that each tree adds to
-    start: FloatArray  # (outputs,) what the sums start from
+    start: FloatArray  # (outputs,) initial scores
     link: Link
-    votes: bool = (
-        False  # True: a tree adds its weight to its most frequent class, not to all by their fractions
-    )
-    notes: tuple[str, ...] = ()  # what the reader of the ensemble must know
-    loss_matrix: FloatArray | None = None  # what errors cost: the class of least expected loss is predicted
+    votes: bool = False  # add the weight of a tree to its predicted class instead of the class fractions
+    notes: tuple[str, ...] = ()  # remarks for readers
+    loss_matrix: FloatArray | None = None  # predict the class of least expected loss
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trees", tuple(self.trees))
@@ -65,7 +61,7 @@ class Ensemble:
             object.__setattr__(self, "schema", replace(self.schema, target=target))
 
     def _root_prediction(self) -> FloatArray:
-        """Class fractions that the roots of the trees predict together."""
+        """Return the prediction from the roots of the trees."""
         scores = self.start.copy()
         for tree, weight, output in zip(
             self.trees, self.weights.tolist(), self.outputs.tolist(), strict=True
@@ -75,14 +71,14 @@ class Ensemble:
         return fractions
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without what can be worked out again: the packed nodes are as large as all the trees.
+        # Without cached results: the packed nodes are as large as all the trees.
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, entry in state.items():
             object.__setattr__(self, name, freeze(entry) if isinstance(entry, np.ndarray) else entry)
 
-    # -- its trees ------------------------------------------------------------------------------------
+    # -- trees ----------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.trees)
@@ -125,8 +121,7 @@ class Ensemble:
     def importances(self) -> FloatArray:
         """Impurity decrease by feature as fractions, which sum to 1 (or 0 without splits).
 
-        Trees that are averaged or vote count alike, or by their weights; trees that add up to a score count
-        by what they gain.
+        Trees that are averaged or vote count by their weights; trees of a score count by their gains.
         """
         if self.link == "mean" or self.votes:
             total = np.zeros(len(self.schema.features))
@@ -164,22 +159,16 @@ class Ensemble:
         handle_missing: str = "learned",
         n_jobs: int | None = None,
     ) -> FloatArray:
-        """The sums before the link: one row per row of X, one column per output."""
+        """Return the sums before the link, (rows, outputs)."""
         return self._scores_of(self._packed.rows(X, handle_unknown, handle_missing), n_jobs)
 
     def add_scores(self, X: Any, scores: FloatArray, **policy: Any) -> FloatArray:
-        """Add the values of the trees to the given scores, tree by tree.
-
-        All else is as in `scores`.
-        """
+        """Add the values of the trees to these scores, tree by tree; other parameters as in `scores`."""
         rows, n_jobs = self._rows(X, **policy)
         return self._packed.add_scores(rows, scores, range(len(self.trees)), n_jobs)
 
     def values(self, X: Any, **policy: Any) -> FloatArray:
-        """Return the scores after the link: class probabilities, or one column of numbers.
-
-        All are as in `scores`.
-        """
+        """Return class probabilities, or one column of numbers; parameters as in `scores`."""
         if self.spare_bits:
             return scale_back(self._shrunk.values(X, **policy), self.spare_bits)
         rows, n_jobs = self._rows(X, **policy)
@@ -294,7 +283,7 @@ def apply_link(link: Link, scores: FloatArray, total_weight: float) -> FloatArra
         case "exp":
             return np.exp(np.minimum(scores, LARGEST_EXPONENT))
         case "softmax":
-            # From the highest score down: no number is too large for the exponential.
+            # Relative to the highest score, so that the exponential cannot overflow.
             fractions: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
             fractions /= fractions.sum(axis=1, keepdims=True)
             return fractions
@@ -307,15 +296,15 @@ def apply_link(link: Link, scores: FloatArray, total_weight: float) -> FloatArra
 def _both_classes(scores: FloatArray) -> FloatArray:
     from scipy.special import expit
 
-    # Each by itself: 1 - p would be 0 long before it has to be.
+    # Separately, since 1 - p would be rounded to 0.
     return np.column_stack([expit(-scores), expit(scores)])
 
 
-# -- The trees of an ensemble as its kernel reads them, and the rows that go through them --------------------
+# -- Packed trees for the kernel -----------------------------------------------------------------------------
 
-# A multiple of the block of the kernel: enough for a thread to be worth it, few enough that all end together.
+# A multiple of the block size of the kernel, large enough for a thread and small enough to balance the load.
 ROWS_PER_TASK = 8192
-MOST_STEPS = 2**24  # rows times trees of one call of a kernel: Ctrl-C waits for it
+MOST_STEPS = 2**24  # rows times trees of one kernel call, which Ctrl-C cannot interrupt
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,8 +320,7 @@ class PackedEnsemble:
         """Pack an ensemble with its weights and outputs."""
         from holdfast.kernels.predict import PackedTrees, Sets
 
-        asked = [np.unique(tree.feature) for tree in ensemble.trees]
-        used = np.setdiff1d(np.concatenate(asked), [LEAF])
+        used = np.setdiff1d(np.concatenate([np.unique(tree.feature) for tree in ensemble.trees]), [LEAF])
         set_starts, in_set = _packed_sets(ensemble.trees)
         values = weighted_values(ensemble)
         arrays = PackedTrees(
@@ -348,7 +336,7 @@ class PackedEnsemble:
         return cls(ensemble.schema, tuple(used.tolist()), _frozen_all(arrays))
 
     def rows(self, X: Any, handle_unknown: str, handle_missing: str) -> FloatArray:
-        """The columns of X that the trees ask about, X being a Table or anything that `encoded` reads."""
+        """Encode the columns of X that the trees split on; X is a Table or anything `encode_rows` reads."""
         if isinstance(X, Table):
             return freeze(select_table_rows(self.schema, X, self.used, handle_missing))
         return freeze(
@@ -363,10 +351,10 @@ class PackedEnsemble:
         """Add the values of the trees to the scores, tree by tree."""
         check_jobs(n_jobs)
         parts = _parts(len(rows), len(trees))
-        task = partial(_added, self.trees, trees)
+        task = partial(_add_values, self.trees, trees)
         items = [(rows[part], scores[part]) for part in parts]
-        added = run_all(task, items, n_jobs if len(parts) > 1 else 1, stays=True)
-        return added[0] if len(added) == 1 else np.concatenate(added)
+        blocks = run_all(task, items, n_jobs if len(parts) > 1 else 1, is_local=True)
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
     def leaves(self, rows: FloatArray, n_jobs: int | None) -> IntArray:
         """Return the leaf of each row in each tree."""
@@ -374,7 +362,7 @@ class PackedEnsemble:
         parts = _parts(len(rows), len(self.trees.root))
         items = [rows[part] for part in parts]
         task, n_jobs = partial(_leaves, self.trees), n_jobs if len(parts) > 1 else 1
-        return np.concatenate(run_all(task, items, n_jobs, stays=True))
+        return np.concatenate(run_all(task, items, n_jobs, is_local=True))
 
 
 # -- the work of one task ---------------------------------------------------------------------------------
@@ -387,12 +375,12 @@ def _parts(n_rows: int, n_estimators: int) -> list[slice]:
     return [slice(begin, begin + size) for begin in range(0, max(n_rows, 1), size)]
 
 
-def _added(trees: PackedTrees, taken: range, item: tuple[FloatArray, FloatArray]) -> FloatArray:
+def _add_values(trees: PackedTrees, selected: range, item: tuple[FloatArray, FloatArray]) -> FloatArray:
     from holdfast.kernels.predict import add_values
 
     rows, start = item
     scores = start.copy()
-    add_values(freeze(rows), _frozen_all(trees), taken.start, taken.stop, scores)
+    add_values(freeze(rows), _frozen_all(trees), selected.start, selected.stop, scores)
     return scores
 
 
@@ -405,7 +393,7 @@ def _leaves(trees: PackedTrees, rows: FloatArray) -> IntArray:
 
 
 def _frozen_all(trees: PackedTrees) -> PackedTrees:
-    # Arrays that travelled to another process can be written to, and kernels would compile once more.
+    # Arrays sent to another process are writable, for which the kernels would be compiled again.
     parts = trees._asdict()
     sets = trees.sets._replace(**{name: freeze(array) for name, array in parts.pop("sets")._asdict().items()})
     return trees._replace(sets=sets, **{name: freeze(array) for name, array in parts.items()})
@@ -421,10 +409,10 @@ def _packed_nodes(trees: Sequence[Tree], used: LongArray, set_starts: Sequence[L
     for tree, starts in zip(trees, set_starts, strict=True):
         nodes = np.zeros(tree.n_nodes, NODE)
         is_leaf, is_set = tree.feature == LEAF, tree.set_start >= 0
-        question = np.searchsorted(used, tree.feature)
-        question |= (is_set << IS_SET) | (tree.missing_left.astype(np.int64) << MISSING_LEFT)
+        split = np.searchsorted(used, tree.feature)
+        split |= (is_set << IS_SET) | (tree.missing_left.astype(np.int64) << MISSING_LEFT)
         nodes["threshold"] = np.where(is_set, starts, tree.threshold)
-        nodes["split"] = np.where(is_leaf, 0, question)
+        nodes["split"] = np.where(is_leaf, 0, split)
         nodes["jump"] = np.where(is_leaf, LEAF_JUMP, tree.right - np.arange(1, tree.n_nodes + 1))
         packed.append(nodes)
     return np.concatenate(packed)
@@ -432,11 +420,11 @@ def _packed_nodes(trees: Sequence[Tree], used: LongArray, set_starts: Sequence[L
 
 def _packed_sets(trees: Sequence[Tree]) -> tuple[list[LongArray], BoolArray]:
     """Return the start of each node's flags, and the flags; the last of a set is for missing values."""
-    starts, flags = [], [np.zeros(1, np.bool_)]  # the first one is read by nodes without a set
+    starts, flags = [], [np.zeros(1, np.bool_)]  # the first one is for nodes without a set
     n_flags = 1
     for tree in trees:
         nodes = np.flatnonzero(tree.set_start >= 0)
-        # The flags of a tree's sets stand in the order of its nodes.
+        # The flags of a tree are in the order of its nodes.
         ends = np.append(tree.set_start[nodes][1:], len(tree.in_set))
         flags.append(np.insert(tree.in_set, ends, tree.missing_left[nodes]))
         start = np.full(tree.n_nodes, -1, np.int64)

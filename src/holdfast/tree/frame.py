@@ -20,12 +20,14 @@ BACKENDS = ("pandas", "polars", "pyarrow")  # in the order in which they are tri
 def node_columns(tree: Tree) -> dict[str, list[Any]]:
     """Return the columns of the node table.
 
-    `question` is the condition for the left child and `condition` the one that leads to the node itself; a
-    column that says nothing at a node has None there, and -1 stands for "no such node". `fraction` is of all
-    rows, `gain` the decrease of impurity as a fraction of the root's weight. `observed` is what the training
-    rows of the node were, their mean or the fraction of each class, from which its value may differ. A
-    consensus tree has `split_support`, the share of the reference trees that split mostly the same rows so.
+    `split` is the condition of the left child and `condition` the one that leads to the node itself. None
+    stands for an undefined entry and -1 for no node. `fraction` is of all rows, `gain` the impurity decrease
+    as a fraction of the root's weight. `observed` is the mean of the training rows, or the fraction of each
+    class, from which the value may differ. A consensus tree has `split_support`, the share of the reference
+    trees with this split on mostly the same rows.
     """
+    from holdfast.tree.rules_text import split_text
+
     nodes = range(tree.n_nodes)
     is_leaf = (tree.feature == LEAF).tolist()
     known = find_known_values(tree)
@@ -33,11 +35,13 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
         "node": list(nodes),
         "depth": tree.node_depth.tolist(),
         "parent": tree.parent.tolist(),
-        "question": [None if is_leaf[node] else _question(tree, node, known) for node in nodes],
+        "split": [None if is_leaf[node] else split_text(tree, node, known=known) for node in nodes],
         "condition": [_condition(tree, node, known) for node in nodes],
         "left": tree.left.tolist(),
         "right": tree.right.tolist(),
-        "missing_goes": [_missing_goes(tree, node) for node in nodes],
+        "missing_goes": [
+            None if is_leaf[node] else "left" if tree.missing_left[node] else "right" for node in nodes
+        ],
         "outcome": _outcomes(tree),
         **_probabilities(tree),
         **_observed(tree),
@@ -57,7 +61,7 @@ def node_frame(tree: Tree, backend: str | None = None) -> Any:
     columns = node_columns(tree)
     types: dict[str, Any] = dict.fromkeys(columns, nw.Float64)
     types |= dict.fromkeys(("node", "depth", "parent", "left", "right"), nw.Int64)
-    types |= dict.fromkeys(("question", "condition", "missing_goes"), nw.String)
+    types |= dict.fromkeys(("split", "condition", "missing_goes"), nw.String)
     types["outcome"] = _outcome_type(tree.schema.target)
     return frame_from(columns, types, backend)
 
@@ -68,7 +72,7 @@ def frame_from(columns: dict[str, list[Any]], types: dict[str, Any], backend: st
 
     library = installed_library(backend)
     if library == "pandas" and int(version("pandas").split(".")[0]) < 3:
-        # There a column of text turns None into the word "None".
+        # There, None becomes the text "None" in a column of text.
         types = {name: nw.Object if kind == nw.String else kind for name, kind in types.items()}
     return nw.from_dict(columns, schema=types, backend=library).to_native()
 
@@ -80,20 +84,8 @@ def _condition(tree: Tree, node: int, known: Mapping[int, Condition]) -> str | N
     return None if parent == -1 else branch_text(tree, parent, bool(tree.left[parent] == node), known=known)
 
 
-def _question(tree: Tree, node: int, known: Mapping[int, Condition]) -> str:
-    from holdfast.tree.rules_text import split_text
-
-    return split_text(tree, node, known=known)
-
-
-def _missing_goes(tree: Tree, node: int) -> str | None:
-    if tree.feature[node] == LEAF:
-        return None
-    return "left" if tree.missing_left[node] else "right"
-
-
 def _outcomes(tree: Tree) -> list[Label]:
-    """The predictions as they are; as text where the classes are a mixture that no column could hold."""
+    """Return the predictions, as text if the classes have different types."""
     target = tree.schema.target
     if not target.is_classes:
         return list(tree.value[:, 0].tolist())
@@ -120,7 +112,7 @@ def _probabilities(tree: Tree) -> dict[str, list[float]]:
 
 
 def _observed(tree: Tree) -> dict[str, list[float]]:
-    """Fractions of the classes among the rows of every node, or their mean; none of a quantile."""
+    """Return class fractions or mean of the rows of every node; empty for quantiles."""
     if parse_quantile(tree.criterion) is not None:
         return {}
     names = [f"observed({name})" for name in format_class_names(tree.schema.target)] or ["observed"]
@@ -128,7 +120,7 @@ def _observed(tree: Tree) -> dict[str, list[float]]:
 
 
 def _split_support(tree: Tree) -> dict[str, list[float | None]]:
-    """The support of every split, where the tree has references."""
+    """Return the support of every split if the tree has it."""
     if tree.split_support is None:
         return {}
     return {"split_support": [None if np.isnan(each) else each for each in tree.split_support.tolist()]}
@@ -147,7 +139,7 @@ def _gains(tree: Tree) -> list[float | None]:
 
 
 def installed_library(backend: str | None) -> Any:
-    """The name of the library to build a frame with: the one asked for, or the first that is installed."""
+    """Return the name of the library for frames: the requested one, or the first installed."""
     if backend is not None and backend not in BACKENDS:
         raise DataError(f"Cannot build a frame with {backend!r}. Choose one of {', '.join(BACKENDS)}.")
     wanted = BACKENDS if backend is None else (backend,)

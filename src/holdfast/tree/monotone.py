@@ -1,8 +1,8 @@
-"""Trees whose values go one way along some features: the order of their leaves, and values that keep to it.
+"""Monotone constraints and decision thresholds.
 
-A row whose feature rises, and nothing else changes, reaches a leaf of at least the same value (or at most, if
-the feature is a falling one). Which leaves such a row can pass between follows from what they ask; a missing
-value has no order. Values that break the order are replaced by the nearest ones that keep to it.
+If a feature with direction 1 rises and nothing else changes, a row reaches a leaf of at least the same value.
+Which leaves are ordered follows from their conditions; missing values have no order. Values that violate the
+order are projected to the nearest ones that meet it.
 """
 
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ from holdfast.errors import BrokenTreeError
 from holdfast.tree.stats import keep_own_counts, score_classes
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
-MOST_COMPARED = 128  # leaves up to which each is compared with each; more are bounded from the root down
-LEAST_WEIGHT = 1e-9  # of a leaf that no row reaches, as a share of the whole
+MOST_COMPARED = 128  # leaves up to which all pairs are compared; beyond, values are bounded from the root
+LEAST_WEIGHT = 1e-9  # of a leaf without rows, as a fraction of the greatest
 
 
 @dataclass(frozen=True)
 class Monotone:
     """Monotone constraints by feature: 1 non-decreasing, -1 non-increasing."""
 
-    directions: tuple[tuple[str, int], ...]  # of features by name
-    outcome: Label | None = None  # the class whose fraction it is; None for a number
+    directions: tuple[tuple[str, int], ...]  # by feature name
+    outcome: Label | None = None  # the class whose fraction is constrained; None for regression
 
     def by_feature(self, tree: Tree) -> LongArray:
         """Direction of every feature of the schema, 0 for none."""
@@ -40,8 +40,8 @@ class Monotone:
 def enforce_monotonicity(tree: Tree, fixed: Sequence[int] = ()) -> Tree:
     """Project leaf values to the nearest ones that meet the tree's monotone constraints.
 
-    A tree that promises none, or keeps to it already, comes back as it is. The leaves `fixed` keep their
-    values if they are in order among each other: the others are moved between them.
+    The tree is returned unchanged if it has no constraints or meets them. The leaves `fixed` keep their
+    values if these are in order; the others are projected between them.
     """
     if tree.monotone is None or tree.n_nodes == 1:
         return tree
@@ -52,13 +52,13 @@ def enforce_monotonicity(tree: Tree, fixed: Sequence[int] = ()) -> Tree:
     column = tree.monotone.column(tree)
     value = tree.value[leaves, column]
     if len(leaves) > MOST_COMPARED:
-        new = _bounded(tree, directions, column)[leaves]
+        new = _clip_values(tree, directions, column)[leaves]
     else:
         is_fixed = np.isin(leaves, np.asarray(fixed, np.int64))
-        new = _between_fixed(value, _weights(tree, leaves), *find_ordered_pairs(tree, directions), is_fixed)
+        new = _project_between(value, _weights(tree, leaves), *find_ordered_pairs(tree, directions), is_fixed)
     if not np.array_equal(new, value):
-        tree = _with_leaf_values(keep_own_counts(tree), leaves, column, new)
-    return _with_ties_alike(tree, leaves)
+        tree = _set_leaf_values(keep_own_counts(tree), leaves, column, new)
+    return _unify_ties(tree, leaves)
 
 
 def count_violations(tree: Tree) -> int:
@@ -70,33 +70,33 @@ def count_violations(tree: Tree) -> int:
     return int((value[lower] > value[upper]).sum())
 
 
-# -- which leaves are in order --------------------------------------------------------------------------
+# -- ordered pairs of leaves ----------------------------------------------------------------------------
 
 
 def find_ordered_pairs(tree: Tree, directions: LongArray) -> tuple[LongArray, LongArray]:
     """List pairs of leaves, by position: the value of the first must not exceed the second's."""
     from holdfast.kernels.monotone import find_pairs, hand_down_boxes
 
-    # Of the features that are asked alone: few of many.
-    asked = np.unique(tree.feature[tree.feature != LEAF])
-    features = [tree.schema.features[f] for f in asked.tolist()]
+    # Only features that the tree splits on.
+    used = np.unique(tree.feature[tree.feature != LEAF])
+    features = [tree.schema.features[f] for f in used.tolist()]
     start = np.cumsum([0, *(len(feature.categories) * feature.is_subset for feature in features)])
     own = np.full(len(tree.schema.features) + 1, LEAF, np.int32)  # LEAF is -1: the last entry
-    own[asked] = np.arange(len(asked))
-    shape = (tree.n_nodes, len(asked))
+    own[used] = np.arange(len(used))
+    shape = (tree.n_nodes, len(used))
     above, most, missing = np.full(shape, -np.inf), np.full(shape, np.inf), np.ones(shape, np.bool_)
     allowed = np.ones((tree.n_nodes, int(start[-1])), np.bool_)
-    asks = (tree.threshold, tree.left, tree.right, tree.missing_left, tree.set_start, tree.in_set)
-    hand_down_boxes(freeze(own[tree.feature]), *asks, start, KNOWN, above, most, missing, allowed)
+    splits = (tree.threshold, tree.left, tree.right, tree.missing_left, tree.set_start, tree.in_set)
+    hand_down_boxes(freeze(own[tree.feature]), *splits, start, KNOWN, above, most, missing, allowed)
     leaves = tree.feature == LEAF
     most_pairs = tree.n_leaves * (tree.n_leaves - 1) // 2
     lower, upper = np.empty(most_pairs, np.int64), np.empty(most_pairs, np.int64)
     boxes = above[leaves], most[leaves], missing[leaves], allowed[leaves]
-    n_pairs = find_pairs(directions[asked], start, *boxes, lower, upper)
+    n_pairs = find_pairs(directions[used], start, *boxes, lower, upper)
     return lower[:n_pairs], upper[:n_pairs]
 
 
-# -- values in order ------------------------------------------------------------------------------------
+# -- projection -----------------------------------------------------------------------------------------
 
 
 def _weights(tree: Tree, leaves: LongArray) -> FloatArray:
@@ -105,7 +105,7 @@ def _weights(tree: Tree, leaves: LongArray) -> FloatArray:
     return np.maximum(weight / total, LEAST_WEIGHT) if total > 0 else np.ones(len(leaves))
 
 
-def _projected(value: FloatArray, weight: FloatArray, lower: LongArray, upper: LongArray) -> FloatArray:
+def _project(value: FloatArray, weight: FloatArray, lower: LongArray, upper: LongArray) -> FloatArray:
     """Solve weighted isotonic regression over the ordered pairs."""
     if not (value[lower] > value[upper]).any():
         return value
@@ -117,23 +117,23 @@ def _projected(value: FloatArray, weight: FloatArray, lower: LongArray, upper: L
     return new
 
 
-def _between_fixed(
+def _project_between(
     value: FloatArray, weight: FloatArray, lower: LongArray, upper: LongArray, is_fixed: BoolArray
 ) -> FloatArray:
     """Project with some values fixed; if that is infeasible, all values may change."""
     if not is_fixed.any() or not (value[lower] > value[upper]).any():
-        return _projected(value, weight, lower, upper)
+        return _project(value, weight, lower, upper)
     is_free = ~is_fixed[lower] & ~is_fixed[upper]
-    new = _projected(value, weight, lower[is_free], upper[is_free]).copy()
+    new = _project(value, weight, lower[is_free], upper[is_free]).copy()
     least, most = np.full(len(value), -np.inf), np.full(len(value), np.inf)
     below, above = is_fixed[lower] & ~is_fixed[upper], ~is_fixed[lower] & is_fixed[upper]
     np.maximum.at(least, upper[below], value[lower[below]])
     np.minimum.at(most, lower[above], value[upper[above]])
     new = np.where(is_fixed, value, np.minimum(np.maximum(new, least), most))
-    return _projected(value, weight, lower, upper) if (new[lower] > new[upper]).any() else new
+    return _project(value, weight, lower, upper) if (new[lower] > new[upper]).any() else new
 
 
-def _bounded(tree: Tree, directions: LongArray, column: int) -> FloatArray:
+def _clip_values(tree: Tree, directions: LongArray, column: int) -> FloatArray:
     """Clip node values to the bounds that ordered splits pass down."""
     from holdfast.kernels.monotone import clip_downwards
 
@@ -142,7 +142,7 @@ def _bounded(tree: Tree, directions: LongArray, column: int) -> FloatArray:
     return value
 
 
-def _with_leaf_values(tree: Tree, leaves: LongArray, column: int, new: FloatArray) -> Tree:
+def _set_leaf_values(tree: Tree, leaves: LongArray, column: int, new: FloatArray) -> Tree:
     """Set leaf values; the other classes share the rest in proportion."""
     value = tree.value.copy()
     if tree.schema.target.is_classes:
@@ -158,7 +158,7 @@ def _with_leaf_values(tree: Tree, leaves: LongArray, column: int, new: FloatArra
     return tree.replace(value=value, given_outcome=None)
 
 
-def _with_ties_alike(tree: Tree, leaves: LongArray) -> Tree:
+def _unify_ties(tree: Tree, leaves: LongArray) -> Tree:
     """Predict one class at all tied leaves, so that the class is monotone, too."""
     if len(tree.schema.target.classes) != 2:
         return tree
@@ -173,7 +173,7 @@ def _with_ties_alike(tree: Tree, leaves: LongArray) -> Tree:
 
 # -- A decision threshold ------------------------------------------------------------------------------------
 
-REACHED = 1e-9  # a probability as near below the threshold reaches it
+REACHED = 1e-9  # tolerance below the threshold
 
 
 def make_threshold_losses(threshold: float, positive: int, total: float = 1.0) -> FloatArray:
@@ -211,13 +211,13 @@ def set_losses(tree: Tree, losses: FloatArray) -> Tree:
     return enforce_monotonicity(tree.replace(loss_matrix=losses, given_outcome=None))
 
 
-# -- What a tree that promises directions must keep ----------------------------------------------------------
+# -- Checks --------------------------------------------------------------------------------------------------
 
 
 def check_monotone(tree: Tree) -> None:
     """Raise a BrokenTreeError unless the monotone constraints are valid and met by the leaves.
 
-    Leaves of large trees are not compared: each would have to be with each.
+    The leaves of large trees are not compared, since there are too many pairs.
     """
     assert tree.monotone is not None
     features = {feature.name: feature for feature in tree.schema.features}
@@ -233,5 +233,5 @@ def check_monotone(tree: Tree) -> None:
         raise BrokenTreeError(f"monotone.outcome is {outcome!r}: the classes are {list(classes)}.")
     if tree.n_leaves <= MOST_COMPARED and (n_broken := count_violations(tree)):
         raise BrokenTreeError(
-            f"value breaks what monotone promises: {n_broken} pairs of leaves are out of order."
+            f"value violates the monotone constraints: {n_broken} pairs of leaves are out of order."
         )

@@ -1,4 +1,4 @@
-"""Rows through a finished tree: the leaf each one reaches and the nodes it passes."""
+"""Prediction: the leaf that each row reaches, and the nodes that it passes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,16 +16,15 @@ from holdfast.tree.tree import LEAF, Tree
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-MOST_ROWS = 2**21  # of one call of a kernel: Ctrl-C waits for it
+MOST_ROWS = 2**21  # of one kernel call, which Ctrl-C cannot interrupt
 
 
 def find_leaves(
     tree: Tree, X: Any, *, handle_unknown: str = "missing", handle_missing: str = "learned"
 ) -> IntArray:
-    """The leaf that each row of X reaches, X being a Table or anything that `encoded` reads.
+    """Return the leaf that each row reaches; X is a Table or anything `encode_rows` reads.
 
-    Only the columns that the tree asks about are encoded; `handle_unknown` and `handle_missing` are as
-    in `Tree.apply`.
+    Only the columns that the tree splits on are encoded. See `Tree.apply`.
     """
     used = np.unique(tree.feature[tree.feature != LEAF])
     if isinstance(X, Table):
@@ -69,7 +68,7 @@ class Routes:
         """Return the leaf that each row reaches from the node `top`."""
         from holdfast.kernels.predict import route
 
-        # Read-only, contiguous and of the same types for every caller: then the kernel is compiled just once.
+        # Read-only, contiguous and of the same types for every caller, so that the kernel is compiled once.
         nodes = (
             freeze(self.feature),
             freeze(self.threshold),
@@ -94,7 +93,7 @@ def find_passed_nodes(tree: Tree, leaves: IntArray) -> "csr_array":
     lengths = tree.node_depth[leaves] + 1
     ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     nodes = np.empty(ends[-1], np.int32)
-    # From the leaves up, all rows at once. A parent has the smaller number, so each row ends up sorted.
+    # From the leaves up, all rows at once. A parent has a smaller number, so that each row is sorted.
     node, place = np.asarray(leaves), ends[1:] - 1
     while len(node):
         nodes[place] = node
@@ -105,13 +104,13 @@ def find_passed_nodes(tree: Tree, leaves: IntArray) -> "csr_array":
 
 
 def select_table_rows(schema: Schema, table: Table, used: Sequence[int], handle_missing: str) -> FloatArray:
-    """The columns of a table that a model on the schema asks about, if they are what it takes them for."""
+    """Return the used columns of a table; a SchemaMismatch unless they are those of the schema."""
     for index in used:
         feature = schema.features[index]
         if index >= table.n_features or _code(feature) != _code(table.schema.features[index]):
             raise SchemaMismatch(
-                f"Cannot predict the rows of the table: the model asks about the {feature.kind} feature "
-                f"{feature.name!r} at position {index}, and the table holds another one there, or other "
+                f"Cannot predict the rows of the table: the model uses the {feature.kind} feature "
+                f"{feature.name!r} at position {index}, and the table has another one there, or other "
                 "categories. Read the data with schema=model.schema, or take tree.with_schema(table.schema)."
             )
     rows = table.rows(used)

@@ -1,4 +1,4 @@
-"""A tree with some of its splits undone: every node has a value, so a subtree is a mask."""
+"""Subtrees: make nodes leaves, and rearrange nodes."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from holdfast.tree.check import below_splits
 from holdfast.tree.monotone import enforce_monotonicity
 from holdfast.tree.tree import LEAF, Tree
 
-TIED = 1e-9  # costs that differ by less than this fraction are equal, and the smaller tree wins
+TIED = 1e-9  # relative difference below which costs are equal, and the smaller tree wins
 
 
 def prune_at(tree: Tree, is_leaf: BoolArray) -> Tree:
@@ -32,11 +32,11 @@ def prune_at(tree: Tree, is_leaf: BoolArray) -> Tree:
     place = np.full(tree.n_nodes + 1, LEAF, np.int32)  # LEAF is -1: the last entry
     place[kept] = np.arange(len(kept))
     stays = ~ends[kept]
-    asks = np.where(stays, kept, LEAF)
+    splits = np.where(stays, kept, LEAF)
     left = place[np.where(stays, tree.left[kept], LEAF)]
     right = place[np.where(stays, tree.right[kept], LEAF)]
-    smaller = rearrange_nodes(tree, kept, asks, left, right)
-    return smaller.replace(not_recorded=_not_recorded(tree, smaller, kept), seen=_seen(tree, asks))
+    smaller = rearrange_nodes(tree, kept, splits, left, right)
+    return smaller.replace(not_recorded=_not_recorded(tree, smaller, kept), seen=_seen(tree, splits))
 
 
 def prune_to_lowest_cost(tree: Tree, cost: FloatArray) -> Tree:
@@ -44,7 +44,7 @@ def prune_to_lowest_cost(tree: Tree, cost: FloatArray) -> Tree:
     least = cost.tolist()
     is_leaf = np.zeros(tree.n_nodes, np.bool_)
     left, right = tree.left.tolist(), tree.right.tolist()
-    for node in range(tree.n_nodes - 1, -1, -1):  # preorder: children stand after their parent
+    for node in range(tree.n_nodes - 1, -1, -1):  # preorder: children come after their parent
         if left[node] == LEAF:
             continue
         below = least[left[node]] + least[right[node]]
@@ -55,20 +55,22 @@ def prune_to_lowest_cost(tree: Tree, cost: FloatArray) -> Tree:
     return prune_at(tree, is_leaf)
 
 
-def rearrange_nodes(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, right: IntArray) -> Tree:
+def rearrange_nodes(
+    tree: Tree, values: LongArray, splits: LongArray, left: IntArray, right: IntArray
+) -> Tree:
     """Build a tree of nodes in preorder, each with the value of one node and the split of another.
 
-    `asks` is LEAF at a leaf; `left` and `right` are numbers of new nodes.
+    `splits` is LEAF at a leaf; `left` and `right` are numbers of new nodes.
     """
-    inner = asks != LEAF
-    starts = np.where(inner, tree.set_start[asks], -1)
-    set_start, flags = _gathered_sets(tree, asks, starts)
+    inner = splits != LEAF
+    starts = np.where(inner, tree.set_start[splits], -1)
+    set_start, flags = _gather_sets(tree, splits, starts)
     smaller = tree.replace(
-        feature=np.where(inner, tree.feature[asks], LEAF).astype(np.int32),
-        threshold=np.where(inner, tree.threshold[asks], np.nan),
+        feature=np.where(inner, tree.feature[splits], LEAF).astype(np.int32),
+        threshold=np.where(inner, tree.threshold[splits], np.nan),
         left=left.astype(np.int32),
         right=right.astype(np.int32),
-        missing_left=inner & tree.missing_left[asks],
+        missing_left=inner & tree.missing_left[splits],
         set_start=set_start,
         in_set=tree.in_set[flags],
         value=tree.value[values],
@@ -85,7 +87,7 @@ def rearrange_nodes(tree: Tree, values: LongArray, asks: LongArray, left: IntArr
         seen=None,
         split_support=None
         if tree.split_support is None
-        else np.where(inner, tree.split_support[asks], np.nan),
+        else np.where(inner, tree.split_support[splits], np.nan),
     )
     return enforce_monotonicity(smaller)
 
@@ -100,26 +102,26 @@ def _not_recorded(tree: Tree, smaller: Tree, kept: LongArray) -> FloatArray | No
     for leaf, (_, feature, number) in zip(owner.tolist(), tree.not_recorded.tolist(), strict=True):
         key = leaf, int(feature)
         rows[key] = 0.0 if rows.get(key) == 0.0 or number == 0.0 else rows.get(key, 0.0) + number
-    asked = {feature: below_splits(smaller, feature) for feature in {feature for _, feature in rows}}
-    entries = [(*key, number) for key, number in sorted(rows.items()) if asked[key[1]][key[0]]]
+    is_below = {feature: below_splits(smaller, feature) for feature in {feature for _, feature in rows}}
+    entries = [(*key, number) for key, number in sorted(rows.items()) if is_below[key[1]][key[0]]]
     return np.array(entries, np.float64) if entries else None
 
 
-def _seen(tree: Tree, asks: LongArray) -> BoolArray | None:
+def _seen(tree: Tree, splits: LongArray) -> BoolArray | None:
     """Select the categories seen at the nodes whose splits are kept."""
     if tree.seen is None:
         return None
-    starts = np.where(asks != LEAF, tree.set_start[asks], -1)
-    seen = tree.seen[_gathered_sets(tree, asks, starts)[1]]
+    starts = np.where(splits != LEAF, tree.set_start[splits], -1)
+    seen = tree.seen[_gather_sets(tree, splits, starts)[1]]
     return None if seen.all() else seen
 
 
-def _gathered_sets(tree: Tree, asks: LongArray, starts: LongArray) -> tuple[LongArray, LongArray]:
+def _gather_sets(tree: Tree, splits: LongArray, starts: LongArray) -> tuple[LongArray, LongArray]:
     """Return where the sets of the new nodes begin, and the places of their flags."""
-    set_start = np.full(len(asks), -1, np.int64)
+    set_start = np.full(len(splits), -1, np.int64)
     nodes = np.flatnonzero(starts >= 0)
     n_categories = np.array([len(feature.categories) for feature in tree.schema.features], np.int64)
-    sizes = n_categories[tree.feature[asks[nodes]]]
+    sizes = n_categories[tree.feature[splits[nodes]]]
     ends = np.cumsum(sizes)
     set_start[nodes] = ends - sizes
     within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - sizes, sizes)

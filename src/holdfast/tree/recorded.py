@@ -1,4 +1,4 @@
-"""What the training rows recorded: how many lacked the value of a split, and which categories they had."""
+"""Missing values and categories of the training rows, recorded with the tree."""
 
 from collections.abc import Iterator, Mapping
 from math import isnan, nan
@@ -18,9 +18,9 @@ ALIKE = 1e-6  # rows: counts that differ by less are equal
 def set_recorded(tree: Tree, table: Table, before: Tree | None = None) -> Tree:
     """Record missing values and categories of the training rows: `not_recorded` and `seen`.
 
-    `before` is the tree that this one was updated from, if any: a leaf or split that both have keeps what
-    the earlier rows recorded there, as far as the tree still counts these rows. Other leaves count earlier
-    rows in proportion to the new ones that came from the same leaf, and those without a value likewise.
+    `before` is the tree of which this one is an update, if any. A leaf or split of both keeps the counts of
+    earlier rows as far as the tree still includes these rows. Other leaves get earlier rows, with and without
+    a value, in proportion to the new rows that came from the same leaf.
 
     >>> from holdfast import grow
     >>> nan = float("nan")
@@ -32,7 +32,7 @@ def set_recorded(tree: Tree, table: Table, before: Tree | None = None) -> Tree:
     """
     leaves, times = tree.apply(table), _times(table)
     rows = np.bincount(leaves, times, tree.n_nodes).astype(np.float64)
-    found = dict(_missing_at_leaves(tree, table, leaves, times))
+    n_missing = dict(_missing_at_leaves(tree, table, leaves, times))
     seen = _seen(tree, table, leaves, times)
     if before is not None:
         earlier = before.apply(table)
@@ -41,13 +41,15 @@ def set_recorded(tree: Tree, table: Table, before: Tree | None = None) -> Tree:
         places = _places_before(tree, before)
         seen = _seen_before(tree, before, seen, places)
         shared = _SharedRows(table, times, pairs, pair.reshape(-1).astype(np.int64))
-        rows, found = _joined(tree, before, rows, found, shared, _unreached(tree, rows, places))
+        rows, n_missing = _add_earlier_rows(
+            tree, before, rows, n_missing, shared, _unreached(tree, rows, places)
+        )
         for place in _inherited(tree, before, pairs):
-            found.setdefault(place, nan)
+            n_missing.setdefault(place, nan)
     entries: list[tuple[int, int, float]] = [
-        # The number is told only if the leaf counts these very rows.
+        # The number is known only if the leaf counts exactly these rows.
         (leaf, feature, number if abs(rows[leaf] - tree.count[leaf]) <= ALIKE and not isnan(number) else 0.0)
-        for (leaf, feature), number in sorted(found.items())
+        for (leaf, feature), number in sorted(n_missing.items())
     ]
     return tree.replace(
         not_recorded=np.array(entries, np.float64) if entries else None, seen=None if seen.all() else seen
@@ -127,21 +129,20 @@ class _SharedRows:
         return dict(zip(self._pairs, numbers.tolist(), strict=True))
 
 
-def _joined(
+def _add_earlier_rows(
     tree: Tree,
     before: Tree,
     rows: FloatArray,
-    found: dict[tuple[int, int], float],
+    n_missing: dict[tuple[int, int], float],
     shared: _SharedRows,
     unreached: Mapping[int, int],
 ) -> tuple[FloatArray, dict[tuple[int, int], float]]:
     """Add the rows and missing values of old leaves.
 
-    A leaf counts its new rows, and earlier ones as the prior of an update lends them: of every leaf of the
-    tree before as large a part as of its new rows. `unreached` are leaves that both trees have, without new
-    rows.
+    By the prior of an update, a leaf gets from every old leaf the same fraction of its earlier rows as of its
+    new ones. `unreached` are leaves of both trees without new rows.
     """
-    rows, found = rows.copy(), dict(found)
+    rows, n_missing = rows.copy(), dict(n_missing)
     for leaf in np.flatnonzero(tree.feature == LEAF).tolist():
         lent = {
             place: float(before.count[place]) * shared.share(leaf, place)
@@ -160,10 +161,12 @@ def _joined(
                     part * _lent_missing(before, shared, (leaf, place), feature, condition, number)
                     for place, number in lent.items()
                 )
-                number = found.get((leaf, feature), 0.0) + n_lent
+                number = n_missing.get((leaf, feature), 0.0) + n_lent
                 if number:
-                    found[leaf, feature] = nan if isnan(number) else min(max(round(number), 1), rows[leaf])
-    return rows, found
+                    n_missing[leaf, feature] = (
+                        nan if isnan(number) else min(max(round(number), 1), rows[leaf])
+                    )
+    return rows, n_missing
 
 
 def _lent_missing(
@@ -176,7 +179,7 @@ def _lent_missing(
 ) -> float:
     """Estimate how many rows taken over from an old leaf lack the value; NaN if unknown."""
     earlier = list_conditions(before, pair[1]).get(feature)
-    if earlier is None:  # not counted there: as many as of the new rows
+    if earlier is None:  # unknown there: the same fraction as of the new rows
         return n_lent * shared.missing(feature)[pair] / shared.rows[pair]
     n_missing = before.rows_not_recorded.get((pair[1], feature), 0.0)
     if not n_missing or not n_lent:
@@ -224,5 +227,5 @@ def _inherited(tree: Tree, before: Tree, pairs: list[tuple[int, int]]) -> Iterat
 def _keys(tree: Tree) -> Iterator[tuple[object, ...]]:
     """Make keys of path and split of all nodes, equal for equal nodes of two trees."""
     for node, conditions in enumerate(iterate_conditions(tree)):
-        asks = None if tree.feature[node] == LEAF else split_condition(tree, node, True)
-        yield frozenset(conditions.items()), asks
+        split = None if tree.feature[node] == LEAF else split_condition(tree, node, True)
+        yield frozenset(conditions.items()), split

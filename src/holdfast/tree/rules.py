@@ -1,7 +1,4 @@
-"""Conditions and rules: what leads to a node, and what a leaf says, as plain data.
-
-Text, distances and exports are made from them.
-"""
+"""Conditions and rules of a tree as plain data, from which texts, distances and exports are made."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -31,12 +28,12 @@ class Condition:
     """
 
     feature: Feature
-    low: float = -inf  # low < value <= high; of an ordered feature: positions of categories; else not used
+    low: float = -inf  # low < value <= high; for ordered features positions of categories; unused for nominal
     high: float = inf
-    categories: tuple[Label, ...] = ()  # the allowed ones, in the feature's order; none if it is numeric
-    missing: bool = False  # is a missing value allowed?
-    # What training rows tell of it, where a tree knows: how many have a value, how many lack one (NaN: some
-    # do), and the categories that some row had. They matter for words alone.
+    categories: tuple[Label, ...] = ()  # allowed ones in the order of the feature; empty if it is numeric
+    missing: bool = False  # are missing values allowed?
+    # Of the training rows, if known: how many have a value, how many lack one (NaN: some), and the categories
+    # that occur. They affect texts only.
     n_known: float | None = field(default=None, compare=False)
     n_missing: float | None = field(default=None, compare=False)
     seen: tuple[Label, ...] | None = field(default=None, compare=False)
@@ -111,7 +108,7 @@ class Condition:
 class Rule:
     """A root-to-leaf conjunction of conditions with its prediction; "path" in the paper on distances."""
 
-    conditions: tuple[Condition, ...]  # one for each feature that is restricted, in the order of asking
+    conditions: tuple[Condition, ...]  # one for each restricted feature, in the order of the splits
     target: Target
     outcome: Label | float  # the predicted class, or the mean or quantile
     value: tuple[float, ...]  # fractions of the target's classes; or the number alone
@@ -257,7 +254,7 @@ def list_conditions(tree: Tree, node: int) -> dict[int, Condition]:
 def iterate_conditions(tree: Tree) -> Iterator[Mapping[int, Condition]]:
     """Iterate over the conditions of all nodes; each result is valid until the next."""
     conditions: dict[int, Condition] = {}
-    # For each question on the way: its feature, and what was known of it before.
+    # For each split on the path: its feature, and the condition on it before.
     undone: list[tuple[int, Condition | None]] = []
     yield conditions
     parents, lefts, features = tree.parent.tolist(), tree.left.tolist(), tree.feature.tolist()
@@ -279,15 +276,15 @@ def iterate_conditions(tree: Tree) -> Iterator[Mapping[int, Condition]]:
 
 def find_known_values(tree: Tree) -> dict[int, Condition]:
     """For nodes that split on a feature again, find which of its values can reach them."""
-    asked = zip(tree.feature.tolist(), iterate_conditions(tree), strict=True)
+    nodes = zip(tree.feature.tolist(), iterate_conditions(tree), strict=True)
     return {
         node: conditions[feature]
-        for node, (feature, conditions) in enumerate(asked)
+        for node, (feature, conditions) in enumerate(nodes)
         if feature != LEAF and feature in conditions
     }
 
 
-# -- The place of a node in its tree as a number, and sizes of subtrees --------------------------------------
+# -- Paths of nodes ------------------------------------------------------------------------------------------
 
 
 def number_paths(tree: Tree) -> dict[int, int]:
@@ -323,8 +320,8 @@ def split_key(tree: Tree, node: int) -> tuple[object, ...]:
     if feature == LEAF:
         return (LEAF,)
     is_set = bool(tree.set_start[node] >= 0)
-    asked = tree.left_categories(node).tolist() if is_set else [float(tree.threshold[node])]
-    return (feature, bool(tree.missing_left[node]), is_set, *asked)
+    values = tree.left_categories(node).tolist() if is_set else [float(tree.threshold[node])]
+    return (feature, bool(tree.missing_left[node]), is_set, *values)
 
 
 def find_shared_paths(one: Tree, other: Tree) -> frozenset[int]:
@@ -350,7 +347,7 @@ def find_common_leaves(tree: Tree, other: Tree) -> list[int]:
     ]
 
 
-# -- What a tree says, in words ------------------------------------------------------------------------------
+# -- Predictions and notes as text ---------------------------------------------------------------------------
 
 
 def format_outcome(tree: Tree, node: int) -> str:

@@ -1,4 +1,4 @@
-"""The same tree on another schema."""
+"""Express a tree in another schema."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -18,17 +18,17 @@ _WIDEN = "Measure it on a schema that holds both: tree.with_schema(schema.widene
 def project_to_schema(tree: Tree, schema: Schema) -> Tree:
     """Renumber features, categories and classes by another schema; splits stay the same.
 
-    The schema may hold more of each, in any order, as long as ordered categories keep theirs. A category that
-    the tree has not seen goes where missing values go; in an ordered feature it goes where its place says.
-    What the tree does not ask about may be of another kind there, such as a column that was empty before.
+    The schema may have more of each, in any order, as long as ordered categories keep theirs. New nominal
+    categories go with missing values, new ordered ones by their position. Features that the tree does not
+    split on may be of another kind, such as a column that was empty before.
     """
     if schema == tree.schema:
         return tree
-    asked = {tree.schema.features[number].name for number in set(tree.feature.tolist()) - {LEAF}}
-    _check_fits(tree.schema, schema, asked)
+    used = {tree.schema.features[number].name for number in set(tree.feature.tolist()) - {LEAF}}
+    _check_fits(tree.schema, schema, used)
     position = {name: index for index, name in enumerate(schema.names)}
     moved = np.array([*(position[name] for name in tree.schema.names), LEAF], np.int32)
-    feature = moved[tree.feature]  # LEAF is -1, and so is the last of `moved`
+    feature = moved[tree.feature]  # LEAF is -1, the last entry
     set_start, in_set = _sets(tree, schema, feature)
     moved_tree = tree.replace(
         schema=schema,
@@ -47,11 +47,11 @@ def project_to_schema(tree: Tree, schema: Schema) -> Tree:
     moved_tree = moved_tree.replace(edits=carry_edits(tree.edits, tree, moved_tree))
     if not schema.target.is_classes:
         return moved_tree
-    # Classes that are tied up to the root go by their order, and the new one may be another.
+    # Ties up to the root are decided by the order of the classes, which may have changed.
     return set_outcome(moved_tree, _places(tree.schema.target.classes, schema.target.classes)[tree.outcome])
 
 
-# -- what moves -----------------------------------------------------------------------------------------
+# -- renumbered parts -----------------------------------------------------------------------------------
 
 
 def _thresholds(tree: Tree, schema: Schema, feature: IntArray) -> FloatArray:
@@ -121,27 +121,27 @@ def _places(old: Sequence[Label], new: Sequence[Label]) -> LongArray:
     return np.array([place[label] for label in old], np.int64)
 
 
-# -- what does not fit ----------------------------------------------------------------------------------
+# -- checks ---------------------------------------------------------------------------------------------
 
 
-def _check_fits(old: Schema, new: Schema, asked: Collection[str]) -> None:
+def _check_fits(old: Schema, new: Schema, used: Collection[str]) -> None:
     """Raise a SchemaMismatch that lists what the new schema lacks and what to do."""
-    misfits = [*_column_misfits(old, new, asked), *_target_misfits(old.target, new.target)]
+    misfits = [*_column_misfits(old, new, used), *_target_misfits(old.target, new.target)]
     if misfits:
         problems = [f"  {problem}" for problem, _ in misfits]
         ways_out = dict.fromkeys(way_out for _, way_out in misfits)
         raise SchemaMismatch("\n".join(["Cannot measure the tree on the schema:", *problems, *ways_out]))
 
 
-def _column_misfits(old: Schema, new: Schema, asked: Collection[str]) -> Iterator[tuple[str, str]]:
+def _column_misfits(old: Schema, new: Schema, used: Collection[str]) -> Iterator[tuple[str, str]]:
     features = {feature.name: feature for feature in new.features}
     for feature in old.features:
-        what = f"{'question' if feature.kind == 'question' else 'column'} {feature.name!r}"
+        what = f"{'custom feature' if feature.kind == 'question' else 'column'} {feature.name!r}"
         other = features.get(feature.name)
         if other is None:
-            way_out = "Give the new schema all the columns and questions of the tree's; it may have more."
+            way_out = "The new schema needs all columns and custom features of the tree's; it may have more."
             yield f"{what} is in the tree's schema and not in the new one.", way_out
-        elif other.kind != feature.kind and feature.name not in asked:
+        elif other.kind != feature.kind and feature.name not in used:
             continue
         elif other.kind != feature.kind:
             way_out = "Read both data sets with the same categorical columns."

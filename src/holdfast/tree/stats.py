@@ -1,7 +1,4 @@
-"""The class that every node predicts: its most frequent one, or the one of least expected loss.
-
-Of several such it is that of the nodes above.
-"""
+"""Statistics of nodes: predicted classes, class counts, quantiles, positive class and weak splits."""
 
 from dataclasses import replace
 from math import isfinite
@@ -20,9 +17,8 @@ if TYPE_CHECKING:
 def majority(tree: "Tree") -> IntArray:
     """Return the index of the most frequent class of every node, or of the one of least expected loss.
 
-    Of tied classes it is the one that is most frequent at the parent; of those tied there too, at its parent,
-    and so on. Classes that are tied up to the root go by their order in the schema. So a name decides nothing
-    where any node above has a majority.
+    Ties are decided by the parent, then by its parent, and so on; ties up to the root by the order of the
+    classes in the schema.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [1.0], [2.0]], ["a", "b", "b"]))
@@ -72,9 +68,9 @@ def _largest(merit: FloatArray) -> BoolArray:
     return np.asarray(merit == merit.max(axis=1, keepdims=True), np.bool_)
 
 
-# -- What the rows of every node were ------------------------------------------------------------------------
+# -- Class counts --------------------------------------------------------------------------------------------
 
-ALIKE = 1e-6  # rows: counts that are this near to those that the values tell
+ALIKE = 1e-6  # rows: greatest difference of equal counts
 
 
 def class_counts(tree: Tree) -> FloatArray:
@@ -87,7 +83,7 @@ def class_counts(tree: Tree) -> FloatArray:
     Returns
     -------
     ndarray of shape (n_nodes, n_classes)
-        Numbers of rows, whatever their weights or a teacher's predictions. After an update they include
+        Numbers of rows, independent of weights and of a teacher's predictions. After an update they include
         earlier rows. For a tree of another library they follow from its fractions and counts.
 
     Examples
@@ -103,9 +99,9 @@ def class_counts(tree: Tree) -> FloatArray:
 
 def set_class_counts(tree: Tree, counts: FloatArray) -> Tree:
     """Set the class counts of the nodes; stored only where the values do not imply them."""
-    told = tree.value * tree.count[:, None]
-    is_told = bool((np.abs(told - counts) <= ALIKE).all())
-    return tree.replace(observed=None if is_told else counts)
+    implied = tree.value * tree.count[:, None]
+    is_implied = bool((np.abs(implied - counts) <= ALIKE).all())
+    return tree.replace(observed=None if is_implied else counts)
 
 
 def keep_own_counts(tree: Tree) -> Tree:
@@ -113,9 +109,6 @@ def keep_own_counts(tree: Tree) -> Tree:
     if tree.schema.target.is_classes:
         return tree.replace(observed=class_counts(tree))
     return tree.replace(rows_mean=tree.observed_mean)
-
-
-# -- What leaves hold, added up to all nodes above them ------------------------------------------------------
 
 
 def add_to_ancestors(tree: Tree, sums: NDArray[Any]) -> None:
@@ -127,7 +120,7 @@ def add_to_ancestors(tree: Tree, sums: NDArray[Any]) -> None:
         np.add.at(sums, tree.parent[nodes], sums[nodes])
 
 
-# -- Trees whose leaves say a quantile -----------------------------------------------------------------------
+# -- Quantiles -----------------------------------------------------------------------------------------------
 
 ABSOLUTE_ERROR = "absolute_error"
 QUANTILE = "quantile"
@@ -174,26 +167,25 @@ def format_statistic(criterion: str) -> str:
 
 
 def weighted_quantile(values: FloatArray, weight: FloatArray, fraction: float) -> float:
-    """Compute a weighted quantile, interpolated half-way where it falls between two values.
+    """Compute a weighted quantile, half-way between two values if it falls between them.
 
-    The one definition of a quantile here: of leaves, of boosting, of scores. Any value between the two loses
-    as little; half-way makes the median of two rows their mean.
+    The median of two rows is therefore their mean.
 
     >>> weighted_quantile(np.array([3.0, 1.0, 2.0, 9.0]), np.ones(4), 0.5)
     2.5
     """
     order = np.argsort(values, kind="stable")
     below = np.cumsum(weight[order])
-    wanted = fraction * below[-1]
-    place = int(np.searchsorted(below, wanted * (1 - 1e-12)))  # rounding must not hide the end of a value
+    target = fraction * below[-1]
+    place = int(np.searchsorted(below, target * (1 - 1e-12)))  # with a margin for rounding
     own = float(values[order[place]])
-    if below[place] > wanted * (1 + 1e-12):
+    if below[place] > target * (1 + 1e-12):
         return own
     after = np.flatnonzero(weight[order[place + 1 :]] > 0)
     return own if len(after) == 0 else own / 2 + float(values[order[place + 1 + after[0]]]) / 2
 
 
-# -- The class that matters, where there are two -------------------------------------------------------------
+# -- Positive class ------------------------------------------------------------------------------------------
 
 
 def positive_class(model: "Tree | Ensemble", positive: Any = None) -> int | None:
@@ -210,19 +202,19 @@ def positive_class(model: "Tree | Ensemble", positive: Any = None) -> int | None
     int or None
         None unless there are two classes.
     """
-    place = _asked_or_kept(model, positive)
-    is_density = isinstance(model, Tree) and model.criterion == "density"  # whose clusters are no outcomes
+    place = _find_positive(model, positive)
+    is_density = isinstance(model, Tree) and model.criterion == "density"  # clusters have no positive one
     return None if is_density or len(model.schema.target.classes) != 2 else place
 
 
 def risk(tree: Tree, positive: Any = None) -> FloatArray | None:
     """Return the probability of the positive class, or the mean, of every node.
 
-    Of three or more classes there is none unless one is asked for, or remembered.
+    With three or more classes it is None unless a positive class is given or stored.
     """
     place = positive_class(tree, positive)
     if place is None:
-        place = _asked_or_kept(tree, positive)
+        place = _find_positive(tree, positive)
     if tree.schema.target.is_classes:
         return None if place is None else tree.value[:, place]
     return tree.value[:, 0]
@@ -235,14 +227,14 @@ def set_positive(tree: Tree, positive: Any) -> Tree:
     return tree.replace(schema=replace(tree.schema, target=tree.schema.target.with_positive(positive)))
 
 
-def _asked_or_kept(model: "Tree | Ensemble", positive: Any) -> int | None:
+def _find_positive(model: "Tree | Ensemble", positive: Any) -> int | None:
     """Return the given or stored positive class; a ParameterError if it is unknown."""
     target = model.schema.target
-    said = target.positive if positive is None else positive
-    return None if said is None else target.class_place(said)
+    label = target.positive if positive is None else positive
+    return None if label is None else target.class_place(label)
 
 
-# -- Splits that few reference trees make --------------------------------------------------------------------
+# -- Weak splits ---------------------------------------------------------------------------------------------
 
 LEAST_SUPPORT = 0.1  # share of the reference trees below which a split is marked
 

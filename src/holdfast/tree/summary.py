@@ -1,4 +1,4 @@
-"""How well a tree fits the rows that it was grown on, in the figures that R's tree package gives."""
+"""Size and fit of a tree on its training rows, as in the tree package of R."""
 
 from dataclasses import dataclass
 from math import isnan, nan
@@ -18,14 +18,14 @@ _FACTORS = {"squared_error": 1.0, "friedman_mse": 1.0, "poisson": 2.0}
 class TreeSummary:
     """Size and fit of a tree on the rows that gave it its values."""
 
-    features: tuple[str, ...]  # those it asks about
+    features: tuple[str, ...]  # that the tree splits on
     n_leaves: int
     depth: int
     n_rows: float
-    deviance: float  # minus twice the log likelihood, squared error, or Poisson deviance; NaN if not known
-    n_errors: float | None  # rows of another class than predicted; None for numbers
-    by_weight: bool  # rows count by their weights, scaled to as many as there are
-    warnings: tuple[str, ...] = ()  # what must be known of the tree before its figures
+    deviance: float  # minus twice the log likelihood, squared error, or Poisson deviance; NaN if unknown
+    n_errors: float | None  # misclassified rows; None for regression
+    by_weight: bool  # rows count by their weights, scaled to the number of rows
+    warnings: tuple[str, ...] = ()  # shown before the figures
 
     @property
     def residual_mean_deviance(self) -> float:
@@ -46,24 +46,24 @@ class TreeSummary:
 
 def summary(tree: Tree) -> TreeSummary:
     """Summarise size and fit of a tree; weights are scaled to the number of rows."""
-    with np.errstate(over="ignore"):  # of a deviance that is too large to tell
+    with np.errstate(over="ignore"):  # the deviance may be infinite
         return _summary(tree)
 
 
 def _summary(tree: Tree) -> TreeSummary:
     leaves = tree.feature == LEAF
     n_rows = float(tree.count[0])
-    # Leaves share the rows as they share the weight.
+    # Rows by weight.
     weight, _ = scale_to_unit(tree.weight)
     rows = weight[leaves] * (n_rows / float(weight[0])) if weight[0] > 0 else weight[leaves]
     n_errors = None
     if tree.schema.target.is_classes:
         fractions = tree.value[leaves]
-        deviance = 2.0 * float(rows @ _surprise(fractions))
+        deviance = 2.0 * float(rows @ _entropy(fractions))
         predicted = tree.outcome[leaves]
         n_errors = float(rows @ (1.0 - fractions[np.arange(len(predicted)), predicted]))
     else:
-        # Members of boosted models know no impurity, and an absolute error is no deviance.
+        # Trees of boosted models have no impurity, and an absolute error is no deviance.
         is_known = tree.criterion in _FACTORS and bool(tree.impurity.any() or tree.n_nodes == 1)
         impurity, exponent = scale_to_unit(tree.impurity)
         total = float(scale_back(rows @ impurity[leaves] * _FACTORS.get(tree.criterion, nan), exponent))
@@ -81,25 +81,23 @@ def _summary(tree: Tree) -> TreeSummary:
     )
 
 
-def _surprise(fractions: FloatArray) -> FloatArray:
+def _entropy(fractions: FloatArray) -> FloatArray:
     """Entropy in natural units."""
     logs = np.log(fractions, out=np.zeros_like(fractions), where=fractions > 0)
     return np.asarray(np.abs((fractions * logs).sum(axis=1)), np.float64)
 
 
-# -- The size and fit of a tree in a few lines of text -------------------------------------------------------
+# -- Text ----------------------------------------------------------------------------------------------------
 
 WIDTH = 100  # columns
 
 
 def summary_text(summary: TreeSummary) -> str:
-    """The features asked about, the size, the deviance and, for classes, the misclassification rate."""
+    """Format features, size, deviance and, for classes, the misclassification rate."""
     by_weight = ", by weight" if summary.by_weight else ""
     lines = [
         *(line for warning in summary.warnings for line in wrap(warning, WIDTH)),
-        *wrap(
-            f"Features asked about: {', '.join(summary.features) or 'none'}", WIDTH, subsequent_indent="  "
-        ),
+        *wrap(f"Features used: {', '.join(summary.features) or 'none'}", WIDTH, subsequent_indent="  "),
         f"Leaves: {summary.n_leaves}, depth: {summary.depth}",
         f"Residual mean deviance: {_deviance_text(summary)}{by_weight}",
     ]
@@ -113,11 +111,11 @@ def _deviance_text(summary: TreeSummary) -> str:
     if freedom <= 0:
         return "none, no more rows than leaves"
     if isnan(summary.deviance):
-        return "not known of this tree"
+        return "unknown for this tree"
     return f"{summary.residual_mean_deviance:.4g} = {summary.deviance:.4g} / {freedom:.6g}"
 
 
 def _rate_text(summary: TreeSummary) -> str:
     if not summary.n_rows > 0:
-        return "none, the tree has seen no rows"
+        return "none, the tree has no rows"
     return f"{summary.misclassification_rate:.4g} = {summary.n_errors:.6g} / {summary.n_rows:.6g}"

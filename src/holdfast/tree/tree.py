@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan
 from sys import float_info
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,152 +28,66 @@ if TYPE_CHECKING:
 class EditInfo(TypedDict, total=False):
     """Author, reason and date that are recorded with an edit."""
 
-    by: str  # who makes it
+    by: str  # author
     why: str
     when: str
 
 
-class EditMixin:
-    """Manual edits of a tree."""
-
-    def edit(
-        self,
-        table: Table | None = None,
-        *,
-        rules: Any = None,
-        keep_values: bool = False,
-        **said: Unpack[EditInfo],
-    ) -> TreeEditor:
-        """Edit the tree in several steps that share rows, author and reason.
-
-        Each verb below is one of its methods, and `tree` is what came of them. With a `table`, counts and
-        weights of all nodes become those of its rows, and values and impurities those below an edited
-        question; without one they stay as they are, and a note says so. `keep_values` keeps the values even
-        so: those of a teacher, say, which rows alone do not give. The `rules` are growth rules: how
-        `grow_at` grows, and how classes are weighted.
-
-        >>> from holdfast import Table, grow
-        >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
-        >>> print(grow(table).edit(table, by="Ada", why="the guideline").with_threshold(0, 55).tree)
-        4 rows           y    p(yes)  rows  of all
-        ├─ x0 <= 55 [1]  no   0.33       3  75.0 %
-        └─ x0 > 55 [1]   yes  1.00       1  25.0 %
-        [1] x0 <= 40 became x0 <= 55 (Ada: the guideline)
-        """
-        from holdfast.tree.edit import TreeEditor
-
-        return TreeEditor(cast("Tree", self), table, rules, keep_values, **said)
-
-    def with_threshold(
-        self, node: int, threshold: float, table: Table | None = None, **said: Unpack[EditInfo]
-    ) -> Tree:
-        """Change the threshold of a node; children and the side of missing values stay.
-
-        Without rows, counts and values below the node are those from before, and a note says so.
-        """
-        return self.edit(table, **said).with_threshold(node, threshold).tree
-
-    def with_categories(
-        self, node: int, categories: Any, table: Table | None = None, **said: Unpack[EditInfo]
-    ) -> Tree:
-        """Change the categories that go left at the node. See `with_threshold`."""
-        return self.edit(table, **said).with_categories(node, categories).tree
-
-    def with_split(
-        self,
-        node: int,
-        feature: str | int,
-        *,
-        threshold: float | None = None,
-        categories: Any = None,
-        missing_left: bool | None = None,
-        table: Table | None = None,
-        **said: Unpack[EditInfo],
-    ) -> Tree:
-        """Change the split at the node, whose children stay. See `with_threshold`.
-
-        Missing values go where they went, unless `missing_left` says otherwise.
-        """
-        question = {"threshold": threshold, "categories": categories, "missing_left": missing_left}
-        return self.edit(table, **said).with_split(node, feature, **question).tree
-
-    def prune_at(self, node: int, table: Table | None = None, **said: Unpack[EditInfo]) -> Tree:
-        """Make the node a leaf with the value it had."""
-        return self.edit(table, **said).prune_at(node).tree
-
-    def grow_at(self, node: int, table: Table, rules: Any = None, **said: Unpack[EditInfo]) -> Tree:
-        """Replace the node by a subtree grown by the rules on the rows that reach it.
-
-        The rules speak of these rows and of the subtree: max_depth counts from the node.
-        """
-        return self.edit(table, rules=rules, **said).grow_at(node).tree
-
-    def with_leaf_value(
-        self, node: int, value: Any, table: Table | None = None, **said: Unpack[EditInfo]
-    ) -> Tree:
-        """Set a leaf's value: the probability of the positive class, a mapping, or a number.
-
-        A mapping has the fractions of the classes; of one class, what is left to 1. No later fit to rows
-        changes the value.
-        """
-        return self.edit(table, **said).with_leaf_value(node, value).tree
-
-
 # -- The tree ------------------------------------------------------------------------------------------------
 
-LONGEST_TEXT = 256  # letters of a label in an array of texts
+LONGEST_TEXT = 256  # letters of a label in an array of fixed-width texts
 LEAF = -1  # in `feature`, `left` and `right`
-KNOWN = float_info.max  # the threshold of the question "is the value known?": every number is at most this
-NOTHING = 2.0**-40  # a gain below this fraction of a node's impurity is rounding
+KNOWN = float_info.max  # threshold of a split on whether the value is recorded: no number exceeds it
+NOTHING = 2.0**-40  # gains below this fraction of a node's impurity are rounding errors
 
 
 @dataclass(frozen=True, eq=False)
-class Tree(EditMixin):
-    """Nodes in preorder: the root is 0, a node's left subtree comes before its right one.
+class Tree:
+    """A decision tree: immutable arrays with one entry per node, in preorder.
 
-    A row goes left at a node if its answer is yes: `x <= threshold`, or the category is in the node's set,
-    or the user's question is true. A missing value goes left where `missing_left` says so.
+    The root is node 0, and the left subtree of a node comes before the right one. A row goes left if
+    `x <= threshold`, if its category is in the set of the node, or if the custom feature is true; a missing
+    value goes left if `missing_left` is true.
     """
 
     schema: Schema
     feature: IntArray  # index into schema.features; LEAF at a leaf
     threshold: FloatArray  # NaN at a leaf and at a split on categories
-    left: IntArray  # the child for "yes"; LEAF at a leaf
+    left: IntArray  # child; LEAF at a leaf
     right: IntArray
     missing_left: BoolArray
-    set_start: LongArray  # where the node's categories begin in `in_set`; -1 where the split is no set
-    in_set: BoolArray  # for each split on categories, one flag per category: does it go left?
+    set_start: LongArray  # first flag of the node in `in_set`; -1 unless it splits on a set of categories
+    in_set: BoolArray  # one flag per category for each split on a set: does it go left?
     value: FloatArray  # (nodes, classes) fractions of the classes, or (nodes, 1) mean of the target
     count: FloatArray  # rows that reached the node
     weight: FloatArray  # their total weight
     impurity: FloatArray  # of the criterion the tree was grown with
     criterion: str = "gini"
-    notes: tuple[str, ...] = ()  # what the reader of the tree must know: a budget ran out, say
-    # The class of every node, where ties are decided otherwise than by the nodes above; None if none is.
+    notes: tuple[str, ...] = ()  # remarks for readers, for example that a budget ran out
+    # Class of every node if ties are not decided by the nodes above.
     given_outcome: IntArray | None = None
-    # (nodes, classes) rows of each class, where value and count do not tell: leaves that say what a teacher
-    # says, or rows that weigh more than others. None elsewhere: `class_counts` works them out.
+    # (nodes, classes) class counts if they do not follow from value and count: with weighted rows, or values
+    # that are a teacher's predictions. See `class_counts`.
     observed: FloatArray | None = None
-    edits: tuple[Edit, ...] = ()  # what people changed by hand, in the order in which they did
-    # (true classes, predicted ones): what errors cost. The class of a node is that of least expected loss.
+    edits: tuple[Edit, ...] = ()  # manual edits in order
+    # (true classes, predicted classes) losses; nodes predict the class of least expected loss.
     loss_matrix: FloatArray | None = None
-    monotone: Monotone | None = None  # which way its values go along features, where that is promised
-    # How many rows every node is worth, where rows weigh unlike or come in groups; None: as many as it has.
+    monotone: Monotone | None = None  # monotone constraints
+    # Effective number of rows of every node, if rows have weights or groups; None: `count`.
     effective: FloatArray | None = None
-    # The standard deviation of the numbers at every node, where its impurity is not that of these numbers.
+    # Standard deviation of the target at every node, if it does not follow from the impurity.
     deviation: FloatArray | None = None
-    # (nodes, classes or 1) fractions or mean of the rows by weight, where `observed` and `value` do not tell:
-    # `observed_mean` works them out.
+    # (nodes, classes or 1) weighted fractions or mean of the rows, if they follow neither from `observed` nor
+    # from `value`. See `observed_mean`.
     rows_mean: FloatArray | None = None
-    # (entries, 3) leaf, feature, rows: how many rows of the leaf lack a value that the way to it splits on; 0
-    # rows where some do and it is not known how many. None where none does, or nothing is known of it.
+    # (entries, 3) leaf, feature, number of rows of the leaf without a value of a feature split on above it; 0
+    # if there are some, but their number is unknown.
     not_recorded: FloatArray | None = None
-    # For each flag of `in_set`: did a training row with this category reach it? None: all, or not known.
+    # For each flag of `in_set`: did a training row with this category reach the node? None: all, or unknown.
     seen: BoolArray | None = None
-    # The share of the reference trees that split mostly the rows of the node on its feature; NaN at leaves,
-    # and where it is not known.
+    # Fraction of the reference trees with this split on mostly the same rows; NaN at leaves and if unknown.
     split_support: FloatArray | None = None
-    # (nodes, classes or 1) the teacher's mean predictions, where values combine them with the rows.
+    # (nodes, classes or 1) mean predictions of the teacher, if values combine them with the rows.
     teacher_mean: FloatArray | None = None
 
     def __post_init__(self) -> None:
@@ -181,25 +95,35 @@ class Tree(EditMixin):
         own.update({name: freeze(entry) for name, entry in own.items() if isinstance(entry, np.ndarray)})
         target = self.schema.target
         if target.positive is None and len(target.classes) == 2 and self.criterion != "density":
-            # A tree on a schema that no table chose it for: written by hand, adopted, or of an old file.
+            # The schema does not come from a table: manual nodes, another library, or an old file.
             rows = self.value[:1] * self.count[:1, None] if self.observed is None else self.observed[:1]
             target = target.with_rarer_positive(rows.sum(axis=0).tolist())
             own["schema"] = replace(self.schema, target=target)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Copies and unpickled arrays can be written to, and would make the kernels compile once more.
+        # Unpickled arrays are writable, for which the kernels would be compiled again.
         vars(self).update(state)
         self.__post_init__()
 
     @classmethod
     def from_nodes(cls, schema: Schema, nodes: Any) -> Tree:
-        """The tree that another solver, or a person, has written down node by node.
+        """Build a tree from a description of its nodes.
 
-        `nodes` is a list of nodes, the root first, with children by number; or the root with its children
-        in it. A node is a `Node` or a dictionary with its fields: `feature` by name or number, `threshold`
-        or the `categories` that go left, `left`, `right`, `missing_left`, and at leaves `value`, `count`
-        and `weight`. What inner nodes lack follows from their leaves.
+        Parameters
+        ----------
+        schema : Schema
+        nodes : list of Node or dict, or a nested Node or dict
+            A list with the root first and children by number, or the root with its children inside. The
+            fields are those of `Node`: `feature` by name or number, `threshold` or the `categories` that go
+            left, `left`, `right`, `missing_left`, and at leaves `value`, `count` and `weight`. Values, counts
+            and weights of inner nodes follow from the leaves.
 
+        Returns
+        -------
+        Tree
+
+        Examples
+        --------
         >>> from holdfast import Feature, Target
         >>> schema = Schema((Feature("age", low=18, high=90),), Target("lived", classes=("no", "yes")))
         >>> split = {"feature": "age", "threshold": 50, "left": 1, "right": 2}
@@ -236,15 +160,15 @@ class Tree(EditMixin):
 
     @property
     def is_posterior(self) -> bool:
-        """True where values combine the rows with a teacher's predictions: intervals are about them."""
+        """True if values combine rows with a teacher's predictions; intervals then refer to the values."""
         return self.teacher_mean is not None
 
     @cached_property
     def observed_mean(self) -> FloatArray:
-        """Fractions of the classes among the rows of every node, or their mean, in the shape of `value`.
+        """Class fractions or mean of the rows of every node, in the shape of `value`.
 
-        The value of a leaf may be another: a teacher's, one drawn towards the nodes above, or one set by
-        hand. A node without rows has its value.
+        They differ from `value` if that comes from a teacher, was shrunk, or was set manually. A node without
+        rows has its value.
         """
         if self.rows_mean is not None:
             return self.rows_mean
@@ -255,30 +179,30 @@ class Tree(EditMixin):
 
     @cached_property
     def node_depth(self) -> IntArray:
-        """Number of questions asked on the way to each node."""
+        """Depth of each node."""
         depth = [0] * self.n_nodes
-        for node, parent in enumerate(self.parent.tolist()):  # preorder: a parent stands before its children
+        for node, parent in enumerate(self.parent.tolist()):  # preorder: a parent comes before its children
             depth[node] = depth[parent] + 1 if node else 0
         return freeze(np.array(depth, np.int32))
 
     @cached_property
     def subtree_end(self) -> IntArray:
-        """For every node, the first number beyond those of its subtree."""
+        """For every node, the first number after those of its subtree."""
         end = list(range(1, self.n_nodes + 1))
         right = self.right.tolist()
-        for node in range(self.n_nodes - 1, -1, -1):  # preorder: children stand after their parent
+        for node in range(self.n_nodes - 1, -1, -1):  # preorder: children come after their parent
             if right[node] != LEAF:
                 end[node] = end[right[node]]
         return freeze(np.array(end, np.int32))
 
     @cached_property
     def depth(self) -> int:
-        """Greatest number of questions that any row is asked."""
+        """Greatest number of splits on a path."""
         return int(self.node_depth.max())
 
     @property
     def mean_path_length(self) -> float:
-        """Number of questions asked of a row, averaged over the training weight."""
+        """Mean number of splits on the path of a row, weighted by the training rows."""
         leaves = self.feature == LEAF
         weight, _ = scale_to_unit(self.weight[leaves])
         total = weight.sum()
@@ -287,15 +211,15 @@ class Tree(EditMixin):
     # -- meaning --------------------------------------------------------------------------------------
 
     def left_categories(self, node: int) -> BoolArray:
-        """One flag per category of the node's feature: does it go left?"""
+        """Return one flag per category of the node's feature: does it go left?"""
         start = self.set_start[node]
         return self.in_set[start : start + len(self.schema.features[self.feature[node]].categories)]
 
     @cached_property
     def rows_not_recorded(self) -> Mapping[tuple[int, int], float]:
-        """Rows at a node that lack the value of a feature, by node and feature, below splits on the feature.
+        """Numbers of rows without a value of a feature, by node and feature, below splits on the feature.
 
-        NaN where some do and it is not known how many; there is no entry where none does.
+        NaN if there are some, but their number is unknown.
         """
         at_node: dict[tuple[int, int], float] = {}
         entries = () if self.not_recorded is None else self.not_recorded.tolist()
@@ -310,9 +234,9 @@ class Tree(EditMixin):
 
     @cached_property
     def outcome(self) -> IntArray:
-        """Index of the most frequent class at every node; of several, the one most frequent above it.
+        """Index of the predicted class of every node: the most frequent one, or that of least expected loss.
 
-        With a loss matrix, of the class of least expected loss.
+        Ties are decided by the nodes above.
         """
         from holdfast.tree.stats import majority
 
@@ -320,7 +244,7 @@ class Tree(EditMixin):
 
     @property
     def scaled_decreases(self) -> tuple[FloatArray, int]:
-        """The decreases times 2 ** -exponent, which no weight or impurity is too large for; the exponent."""
+        """Impurity decreases times 2 ** -exponent, so that they cannot overflow, and the exponent."""
         (weight, of_weight), (impurity, of_impurity) = (
             scale_to_unit(self.weight),
             scale_to_unit(self.impurity),
@@ -328,7 +252,7 @@ class Tree(EditMixin):
         risk = weight * impurity
         inner = np.flatnonzero(self.feature != LEAF)
         decrease = risk[inner] - risk[self.left[inner]] - risk[self.right[inner]]
-        # Rounding leaves a split that gains nothing with a little more or less than that.
+        # Rounding errors of splits without gain.
         decrease[np.abs(decrease) <= NOTHING * risk[inner]] = 0.0
         total = np.zeros(len(self.schema.features))
         np.add.at(total, self.feature[inner], decrease)
@@ -336,16 +260,27 @@ class Tree(EditMixin):
 
     @property
     def decreases(self) -> FloatArray:
-        """The decrease of impurity, times weight, that each feature brought."""
+        """Weighted impurity decrease by feature."""
         return scale_back(*self.scaled_decreases)
 
     @property
     def importances(self) -> FloatArray:
-        """Fraction of the decrease of impurity that each feature brought; they sum to 1, or 0 for a leaf."""
+        """Impurity decrease by feature as fractions, which sum to 1 (or 0 without splits)."""
         return freeze(fractions_of(self.scaled_decreases[0]))
 
     def with_schema(self, schema: Schema) -> Tree:
-        """The same tree measured on another schema, which holds all its features, categories and classes."""
+        """Express the tree in another schema.
+
+        Parameters
+        ----------
+        schema : Schema
+            Must contain all features, categories and classes of the tree.
+
+        Returns
+        -------
+        Tree
+            Has the same splits and predictions.
+        """
         from holdfast.tree.schema import project_to_schema
 
         return project_to_schema(self, schema)
@@ -353,37 +288,46 @@ class Tree(EditMixin):
     # -- prediction -----------------------------------------------------------------------------------
 
     def apply(self, X: Any, *, handle_unknown: str = "missing", handle_missing: str = "learned") -> IntArray:
-        """The leaf that each row reaches.
+        """Return the leaf that each row reaches.
 
-        `handle_unknown="error"` refuses categories that the schema does not hold, instead of treating them as
-        missing with a warning; `handle_missing="error"` refuses missing values in columns that the tree
-        splits on.
+        Parameters
+        ----------
+        X : Table, data frame or array
+        handle_unknown : {"missing", "error"}
+            Treat unknown categories as missing, with a warning, or raise an error.
+        handle_missing : {"learned", "error"}
+            Send missing values to their learned side, or raise an error for missing values in columns that
+            the tree splits on.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
         """
         from holdfast.tree.predict import find_leaves
 
         return find_leaves(self, X, handle_unknown=handle_unknown, handle_missing=handle_missing)
 
     def predict(self, X: Any, **policy: str) -> Any:
-        """The class, or the mean, of the leaf that each row reaches."""
+        """Predict the class or the number of each row; parameters are those of `apply`."""
         leaves = self.apply(X, **policy)
         if self.schema.target.is_classes:
             return label_array(self.schema.target.classes)[self.outcome[leaves]]
         return self.value[leaves, 0]
 
     def predict_proba(self, X: Any, **policy: str) -> FloatArray:
-        """The fractions of the classes, in the order of the schema, in the leaf that each row reaches."""
+        """Predict class probabilities in the order of the schema; parameters are those of `apply`."""
         if not self.schema.target.is_classes:
             raise SchemaMismatch(f"The target {self.schema.target.name!r} is a number: use predict.")
         fractions: FloatArray = self.value[self.apply(X, **policy)]
         return fractions
 
     def values(self, X: Any, **policy: str) -> FloatArray:
-        """What the leaf of each row says: the fractions of the classes, or one column of numbers."""
+        """Return the leaf value of each row: class fractions, or one column of numbers."""
         values: FloatArray = self.value[self.apply(X, **policy)]
         return values
 
     def decision_path(self, X: Any, **policy: str) -> csr_array:
-        """A sparse matrix with a 1 for every node that each row passes."""
+        """Return a sparse matrix (rows, nodes) with a 1 for every node on each row's path."""
         from holdfast.tree.predict import find_passed_nodes
 
         return find_passed_nodes(self, self.apply(X, **policy))
@@ -393,15 +337,24 @@ class Tree(EditMixin):
     def rules(
         self, *, missing: bool = False, positive: Any = None, order: str = "tree", intervals: bool = False
     ) -> str:
-        """One IF ... THEN rule per leaf, with its support and probabilities.
+        """Format one IF ... THEN rule per leaf, with its support and probabilities.
 
-        Where training rows lacked a value, the condition that takes them says "or not recorded", with the
-        number of rows. `missing=True` says it of every condition that takes missing values, and adds the
-        categories that it takes although no training row had them there. Of two classes the probability is
-        that of the positive one: `positive`, or the one that the target remembers. `order="risk"` begins with
-        the leaf where it, or the mean, is highest; of three or more classes it needs `positive`.
-        `intervals=True` adds the observed rate, or mean, of the rows, and the 95 % interval: of that rate or,
-        where values combine the rows with a teacher's predictions, of the probability itself.
+        Parameters
+        ----------
+        missing : bool
+            Mention missing values and unseen categories in every condition that allows them, not only where
+            training rows had them.
+        positive : label, optional
+            Class whose probability is shown; default: that of the target, if there are two classes.
+        order : {"tree", "risk"}
+            From left to right, or by descending probability of the positive class (or mean).
+        intervals : bool
+            Add the observed rate or mean with its 95 % interval. If values combine rows with a teacher's
+            predictions, the interval is that of the probability.
+
+        Returns
+        -------
+        str
         """
         from holdfast.tree.rules_text import rules_text
 
@@ -409,7 +362,7 @@ class Tree(EditMixin):
         return rules_text(self, **options)
 
     def numbered(self, *, positive: Any = None) -> str:
-        """One line per node, with its number, what it asks, or what it says: what an edit goes by."""
+        """List the nodes with the numbers that edits refer to."""
         from holdfast.tree.text import draw_numbered_tree
 
         return draw_numbered_tree(self, positive=positive)
@@ -423,16 +376,20 @@ class Tree(EditMixin):
         return f"<Tree: {self.n_leaves} leaves, depth {self.depth}, {self.schema.target.name!r}>"
 
     def summary(self) -> TreeSummary:
-        """Size and fit: residual mean deviance and, for classes, the misclassification rate.
+        """Summarise size and fit: residual mean deviance and, for classes, the misclassification rate.
 
-        Both are of the rows that the tree was grown on, which flatter it.
+        Both refer to the training rows and are therefore optimistic.
+
+        Returns
+        -------
+        TreeSummary
         """
         from holdfast.tree.summary import summary
 
         return summary(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per node, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        """Return a pandas, polars or pyarrow frame (the first installed or `backend`), a row per node."""
         from holdfast.tree.frame import node_frame
 
         return node_frame(self, backend)
@@ -448,15 +405,31 @@ class Tree(EditMixin):
         changed: Mapping[int, str] | None = None,
         beside: Sequence[Tree] = (),
     ) -> str:
-        """A drawing that opens in a browser.
+        """Draw the tree as SVG.
 
-        Of two classes every leaf shows the probability of the positive one (see `rules`), how many of its
-        rows were of that class (`class_counts`), and the 95 % interval. `title` stands in
-        place of the name of the target; `decimals` are those of percentages and means; `width` is in pixels;
-        `missing=True` says on every split which way missing values go, even where no training row lacked the
-        value; `changed` says something of some
-        nodes, by their numbers, and marks them: {0: "was 45"}; `beside` are trees that are looked at together
-        with this one, so that one colour means the same in all of them.
+        With two classes every leaf shows the probability of the positive class, its class counts and the 95 %
+        interval.
+
+        Parameters
+        ----------
+        title : str, optional
+            Default: the name of the target.
+        positive : label, optional
+            See `rules`.
+        decimals : int, optional
+            Decimals of percentages and means.
+        width : float, optional
+            In pixels.
+        missing : bool
+            Show the side of missing values at every split, also if no training row lacked the value.
+        changed : mapping, optional
+            Remarks on nodes, which are marked: ``{0: "was 45"}``.
+        beside : sequence of Tree
+            Trees that share the colour scale.
+
+        Returns
+        -------
+        str
         """
         from holdfast.tree.svg import tree_svg
 
@@ -474,22 +447,162 @@ class Tree(EditMixin):
     def _repr_html_(self) -> str:
         return self.to_svg()
 
+    # -- edits ----------------------------------------------------------------------------------------
+
+    def edit(
+        self,
+        table: Table | None = None,
+        *,
+        rules: Any = None,
+        keep_values: bool = False,
+        **info: Unpack[EditInfo],
+    ) -> TreeEditor:
+        """Edit the tree in several steps that share rows, author and reason.
+
+        Parameters
+        ----------
+        table : Table, optional
+            Rows to which counts and weights of all nodes, and values and impurities below edited splits, are
+            refitted. Without a table they stay as they are, and a note says so.
+        rules : GrowthRules, optional
+            Rules of `grow_at`, and class weights.
+        keep_values : bool
+            Refit counts and weights only, for values that do not come from rows alone.
+        **info
+            `by`, `why` and `when`: author, reason and date of the edits.
+
+        Returns
+        -------
+        TreeEditor
+            Has the editing methods of the tree; its attribute `tree` is the result.
+
+        Examples
+        --------
+        >>> from holdfast import Table, grow
+        >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
+        >>> print(grow(table).edit(table, by="Ada", why="the guideline").with_threshold(0, 55).tree)
+        4 rows           y    p(yes)  rows  of all
+        ├─ x0 <= 55 [1]  no   0.33       3  75.0 %
+        └─ x0 > 55 [1]   yes  1.00       1  25.0 %
+        [1] x0 <= 40 became x0 <= 55 (Ada: the guideline)
+        """
+        from holdfast.tree.edit import TreeEditor
+
+        return TreeEditor(self, table, rules, keep_values, **info)
+
+    def with_threshold(
+        self, node: int, threshold: float, table: Table | None = None, **info: Unpack[EditInfo]
+    ) -> Tree:
+        """Change the threshold of a node; its children and the side of missing values stay.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node, see `numbered`.
+        threshold : float
+        table : Table, optional
+            See `edit`.
+        **info
+            See `edit`.
+
+        Returns
+        -------
+        Tree
+        """
+        return self.edit(table, **info).with_threshold(node, threshold).tree
+
+    def with_categories(
+        self, node: int, categories: Any, table: Table | None = None, **info: Unpack[EditInfo]
+    ) -> Tree:
+        """Change the categories that go left at a node, see `with_threshold`."""
+        return self.edit(table, **info).with_categories(node, categories).tree
+
+    def with_split(
+        self,
+        node: int,
+        feature: str | int,
+        *,
+        threshold: float | None = None,
+        categories: Any = None,
+        missing_left: bool | None = None,
+        table: Table | None = None,
+        **info: Unpack[EditInfo],
+    ) -> Tree:
+        """Change the split of a node; its children stay.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node, see `numbered`.
+        feature : str or int
+        threshold : float, optional
+            Values up to this go left.
+        categories : list, optional
+            Categories that go left.
+        missing_left : bool, optional
+            Side of missing values; by default it stays.
+        table : Table, optional
+            See `edit`.
+        **info
+            See `edit`.
+
+        Returns
+        -------
+        Tree
+        """
+        split = {"threshold": threshold, "categories": categories, "missing_left": missing_left}
+        return self.edit(table, **info).with_split(node, feature, **split).tree
+
+    def prune_at(self, node: int, table: Table | None = None, **info: Unpack[EditInfo]) -> Tree:
+        """Make a node a leaf with its present value."""
+        return self.edit(table, **info).prune_at(node).tree
+
+    def grow_at(self, node: int, table: Table, rules: Any = None, **info: Unpack[EditInfo]) -> Tree:
+        """Replace a node by a subtree grown on the rows of the table that reach it.
+
+        Limits of the rules, such as `max_depth`, refer to the subtree.
+        """
+        return self.edit(table, rules=rules, **info).grow_at(node).tree
+
+    def with_leaf_value(
+        self, node: int, value: Any, table: Table | None = None, **info: Unpack[EditInfo]
+    ) -> Tree:
+        """Set the value of a leaf; later refits do not change it.
+
+        Parameters
+        ----------
+        node : int
+        value : float or mapping
+            Probability of the positive class, fractions of the classes, or the number. One class may be left
+            out of a mapping.
+        table : Table, optional
+            See `edit`.
+        **info
+            See `edit`.
+
+        Returns
+        -------
+        Tree
+        """
+        return self.edit(table, **info).with_leaf_value(node, value).tree
+
     def replace(self, **changes: Any) -> Tree:
-        """The same tree with some of its fields changed."""
+        """Return the tree with some fields changed."""
         return replace(self, **changes)
 
 
 def fractions_of(amounts: FloatArray) -> FloatArray:
-    """The amounts as fractions of their sum, none for less than nothing; all 0 if there is nothing."""
+    """Normalise amounts to sum to 1, negative ones set to 0; all 0 if the sum is 0."""
     amounts = np.maximum(amounts, 0.0)
     total = float(amounts.sum())
     return amounts / total if total > 0 else np.zeros(len(amounts))
 
 
 def label_array(labels: tuple[Label, ...]) -> NDArray[Any]:
-    """The labels as an array; of objects if only some are text, lest numpy turn the numbers into text.
+    """Make an array of labels.
 
-    Also if one text is long, as all would take as much room, or ends with a NUL, which numpy would drop.
+    It holds objects if only some labels are texts, which numpy would mix up, if a text is long, since all
+    would take as much memory, or if one ends with NUL, which numpy would drop.
     """
     texts = [label for label in labels if isinstance(label, str)]
     is_awkward = any(len(text) > LONGEST_TEXT or text.endswith("\0") for text in texts)
@@ -499,7 +612,7 @@ def label_array(labels: tuple[Label, ...]) -> NDArray[Any]:
 
 # -- Copies of trees -----------------------------------------------------------------------------------------
 
-DECIMALS = 12  # of what leaves say: sums in another order differ beyond
+DECIMALS = 12  # of leaf values: beyond them, sums depend on the order
 
 
 def make_tree_key(tree: Tree) -> bytes:
@@ -513,7 +626,7 @@ def make_tree_key(tree: Tree) -> bytes:
 
 def drop_copies(trees: Iterable[Tree]) -> dict[bytes, Tree]:
     """Return the distinct trees by their keys, in order."""
-    found: dict[bytes, Tree] = {}
+    distinct: dict[bytes, Tree] = {}
     for tree in trees:
-        found.setdefault(make_tree_key(tree), tree)
-    return found
+        distinct.setdefault(make_tree_key(tree), tree)
+    return distinct

@@ -1,4 +1,4 @@
-"""How a deployed tree is updated."""
+"""Settings of the update of a deployed tree."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,21 +11,19 @@ from holdfast.errors import ParameterError
 from holdfast.tree.edit import edited_nodes
 from holdfast.tree.tree import Tree
 
-LEAST_PRIOR = 1 / 3  # of the rows that a tree was trained on: people know it, even if all rows are given
-
-# -- How a deployed tree is updated --------------------------------------------------------------------------
+LEAST_PRIOR = 1 / 3  # of the training rows of a tree, even if all are supplied again: people know it
 
 
 @dataclass(frozen=True)
 class UpdateSettings:
-    """How a deployed tree is updated: which way, how far from the best fit, and what must stay."""
+    """The strategy of an update, the fit that it must reach, and the nodes that must stay."""
 
     strategy: str = "nearest"  # one of UPDATE_STRATEGIES
-    tolerance: float = UPDATE_TOLERANCE  # that the fit may fall short of a fresh tree's
-    frozen: tuple[int, ...] = ()  # nodes of the deployed tree that must ask, or say, what they do
-    validation: float | None = 1 / 3  # of the new rows: held out to score by; None: none are
-    prior_rows: float = 0.0  # rows that the deployed tree stands for, besides those that are given
-    carried: float | None = None  # of these, rows that leaf values and counts take over; None: all
+    tolerance: float = UPDATE_TOLERANCE  # loss of fit allowed relative to a fresh tree
+    frozen: tuple[int, ...] = ()  # nodes of the deployed tree whose splits or values stay
+    validation: float | None = 1 / 3  # share of the new rows held out to score by; None: no rows
+    prior_rows: float = 0.0  # rows behind the deployed tree, besides those supplied
+    carried: float | None = None  # of these, rows that enter leaf values and counts; None: all
 
     def __post_init__(self) -> None:
         check_choice("strategy", self.strategy, UPDATE_STRATEGIES)
@@ -35,7 +33,7 @@ class UpdateSettings:
 
     @property
     def n_carried(self) -> float:
-        """The rows behind the deployed tree that leaf values and counts take over."""
+        """The rows behind the deployed tree that enter leaf values and counts."""
         return self.prior_rows if self.carried is None else self.carried
 
     def check_frozen(self, tree: Tree) -> None:
@@ -43,7 +41,7 @@ class UpdateSettings:
         nodes = range(tree.n_nodes)
         if wrong := [node for node in self.frozen if not isinstance(node, Integral) or node not in nodes]:
             raise ParameterError(
-                f"frozen={quoted(self.frozen)} holds {wrong[0]!r}, which is no node of the deployed tree: "
+                f"frozen={quoted(self.frozen)} holds {wrong[0]!r}, which is not a node of the deployed tree: "
                 f"its nodes are 0 to {tree.n_nodes - 1}, and print(tree.numbered()) shows them."
             )
         if self.frozen and self.strategy in ("retrain", "candidate"):
@@ -54,12 +52,12 @@ class UpdateSettings:
 
 
 def default_prior_rows(n_behind: float, n_again: float) -> float:
-    """The rows that a deployed tree stands for, of which so many are given again."""
+    """The effective number of prior rows: those behind the tree that are not supplied again."""
     return max(n_behind - n_again, LEAST_PRIOR * n_behind)
 
 
 def parse_frozen(frozen: int | str | Sequence[int], tree: Tree) -> tuple[int, ...]:
-    """One node of the tree, or several, as numbers; "edited" are those that a person made what they are."""
+    """Read frozen nodes: one number, several, or "edited" for the nodes that were edited by hand."""
     if isinstance(frozen, str):
         if frozen != "edited":
             raise ParameterError(f"frozen={frozen!r} is unknown: give nodes, or 'edited'.")

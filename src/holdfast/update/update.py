@@ -87,10 +87,10 @@ class TreeUpdate(ViewMixin):
     >>> import numpy as np
     >>> from holdfast import StableTreeClassifier
     >>> X = np.arange(240.0).reshape(-1, 2) % 40
-    >>> model = StableTreeClassifier(teacher="linear", n_references=5, random_state=0).fit(X, X[:, 0] > 20)
+    >>> model = StableTreeClassifier(teacher="linear", n_estimators=5).fit(X, X[:, 0] > 20)
     >>> update = model.update(X, X[:, 0] > 22).update_
-    >>> update.deployed.n_leaves, update.steps[0].kind
-    (2, 'keep')
+    >>> update.steps[0].kind, update.steps[0].distance
+    ('keep', 0.0)
     """
 
     deployed: Tree
@@ -167,8 +167,8 @@ class TreeUpdate(ViewMixin):
         return replace(self, taken=int(step), is_selected=True).judge(policy, force=force)
 
     def _view(self) -> View:
-
-        return update_view(self)
+        verdict = [] if self.verdict is None else [self.verdict.summary, self.verdict.table()]
+        return View(update_summary(self), *path_parts(self), *verdict)
 
 
 class UpdateData(NamedTuple):
@@ -403,12 +403,6 @@ SENTENCES = {
 }
 
 
-def update_view(update: TreeUpdate) -> View:
-    """Show a summary, the steps as a table, the changes of each, and the verdict."""
-    verdict = [] if update.verdict is None else [update.verdict.summary, update.verdict.table()]
-    return View(update_summary(update), *path_parts(update), *verdict)
-
-
 def path_parts(update: TreeUpdate) -> list[str | TextTable | Section]:
     """Show the steps as a table, the changes of each, and a legend."""
     lines = []
@@ -454,7 +448,7 @@ def _score_sentence(update: TreeUpdate) -> str:
     if taken.difference == 0.0 and taken.error == 0.0:
         return f"The {what}, stays as it is."
     gain = fixed_text(update.metric.shown(taken.difference), decimals, "+")
-    less = " (less is better)" if update.metric.is_loss else ""
+    less = " (lower is better)" if update.metric.is_loss else ""
     error = fixed_text(taken.error, decimals)
     return f"Against keeping the tree as it is, {gain} ± {error} of the {what}{less}."
 

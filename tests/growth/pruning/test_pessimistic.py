@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from holdfast.data.resampling import Units, draw_counts
+from holdfast.data.resampling import Units
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError, SchemaMismatch
@@ -24,6 +24,7 @@ from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
 from reference.grower import Oracle
 from reference.pessimistic import Pruning, listed, upper_bound
+from reference.resampling import draw_counts
 from reference.tables import class_tables, fractional_weights, whole_weights
 
 CONFIDENCES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.95)

@@ -1,4 +1,4 @@
-"""The search for a central tree against a slow one that makes every move and measures every tree."""
+"""The search for a consensus tree against a slow one that makes every move and measures every tree."""
 
 from dataclasses import replace
 
@@ -79,8 +79,8 @@ def test_starts_are_the_student_and_the_nearest_references_within_the_tolerance(
     assert [each.distance for each in others] == sorted(each.distance for each in allowed)[:2]
 
 
-def central_tree(table: Table, predictions: FloatArray) -> Tree:
-    """The central tree of a table."""
+def consensus_tree(table: Table, predictions: FloatArray) -> Tree:
+    """The consensus tree of a table."""
     ones = np.ones(table.n_rows, np.int32)
     rules = GrowthRules(max_leaf_nodes=4, min_samples_leaf=4)
     task = DistillationTask.of(table, predictions, ones, np.ones(table.n_rows), rules)
@@ -94,10 +94,10 @@ def central_tree(table: Table, predictions: FloatArray) -> Tree:
 
 def test_rows_in_another_order_give_the_same_tree() -> None:
     table, predictions = small_task(np.random.default_rng(5), 60, 2)
-    tree = central_tree(table, predictions)
+    tree = consensus_tree(table, predictions)
     order = np.random.default_rng(6).permutation(60)
     shuffled = Table(table.schema, tuple(each[order] for each in table.columns), table.target[order], None)
-    other = central_tree(shuffled, predictions[order])
+    other = consensus_tree(shuffled, predictions[order])
     assert np.array_equal(tree.feature, other.feature)
     assert np.array_equal(tree.threshold, other.threshold, equal_nan=True)
     assert np.array_equal(tree.value, other.value)
@@ -105,9 +105,9 @@ def test_rows_in_another_order_give_the_same_tree() -> None:
 
 def test_columns_in_another_order_give_the_same_tree() -> None:
     table, predictions = small_task(np.random.default_rng(5), 60, 2)
-    tree = central_tree(table, predictions)
+    tree = consensus_tree(table, predictions)
     schema = replace(table.schema, features=table.schema.features[::-1])
-    other = central_tree(Table(schema, table.columns[::-1], table.target, None), predictions)
+    other = consensus_tree(Table(schema, table.columns[::-1], table.target, None), predictions)
     assert [tree.schema.features[i].name for i in tree.feature if i >= 0] == [
         other.schema.features[i].name for i in other.feature if i >= 0
     ]
@@ -115,6 +115,6 @@ def test_columns_in_another_order_give_the_same_tree() -> None:
     assert np.array_equal(tree.value, other.value)
 
 
-def test_where_the_teacher_says_the_same_of_all_the_tree_is_a_leaf() -> None:
+def test_where_the_teacher_predicts_a_constant_the_tree_is_a_leaf() -> None:
     table, predictions = small_task(np.random.default_rng(7), 30, 3)
-    assert central_tree(table, np.tile(predictions[:1], (30, 1))).n_leaves == 1
+    assert consensus_tree(table, np.tile(predictions[:1], (30, 1))).n_leaves == 1

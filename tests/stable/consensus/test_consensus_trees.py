@@ -1,4 +1,4 @@
-"""Consensus trees: what they promise, against the same figures by other ways."""
+"""Consensus trees against the same figures computed in other ways."""
 
 from typing import Any
 
@@ -35,10 +35,6 @@ def fast(**parameters: Any) -> StableTreeClassifier:
     return build_estimator(StableTreeClassifier, **{**quick, **parameters})
 
 
-def test_it_is_the_default():
-    assert StableTreeClassifier().method == StableTreeRegressor().method == "consensus"
-
-
 def test_the_tree_keeps_to_its_leaves_and_its_tolerance_and_is_the_nearest_of_those_found():
     X, y = patients()
     model = fast().fit(X, y)
@@ -65,10 +61,10 @@ def test_leaf_values_of_the_teacher_are_the_means_of_its_predictions():
     X, y = patients()
     model = fast(leaf_values="teacher").fit(X, y)
     table = Table.from_arrays(X, y)
-    said = teacher_predictions(TeacherData(table, None, None), "linear")
+    predicted = teacher_predictions(TeacherData(table, None, None), "linear")
     leaf = model.tree_.apply(X)
     for node in np.unique(leaf):
-        assert model.tree_.value[node] == pytest.approx(said[leaf == node].mean(axis=0), abs=1e-4)
+        assert model.tree_.value[node] == pytest.approx(predicted[leaf == node].mean(axis=0), abs=1e-4)
         assert model.tree_.count[node] == (leaf == node).sum()
 
 
@@ -95,21 +91,21 @@ def test_the_number_of_jobs_changes_no_bit():
 
 
 @pytest.mark.parametrize("part", sorted(PARTS))
-def test_every_part_of_the_teacher_says_fractions_of_the_classes(part: str):
+def test_every_part_of_the_teacher_predicts_probabilities(part: str):
     X, y = patients(n_rows=60)
-    said = teacher_predictions(TeacherData(Table.from_arrays(X, y), None, None), part)
-    assert said.shape == (60, 2)
-    assert said.sum(axis=1) == pytest.approx(np.ones(60))
-    assert said[y == "died", 0].mean() > said[y == "lived", 0].mean()
+    predicted = teacher_predictions(TeacherData(Table.from_arrays(X, y), None, None), part)
+    assert predicted.shape == (60, 2)
+    assert predicted.sum(axis=1) == pytest.approx(np.ones(60))
+    assert predicted[y == "died", 0].mean() > predicted[y == "lived", 0].mean()
 
 
 @pytest.mark.parametrize("part", sorted(PARTS))
-def test_every_part_teaches_numbers_as_fractions_of_their_range(part: str):
+def test_every_part_predicts_numbers_as_fractions_of_their_range(part: str):
     X, _ = patients(n_rows=60)
     table = Table.from_arrays(X, X["age"] * 2 + 1.5)
-    said = teacher_predictions(TeacherData.of(table, np.ones(60), None, StabilitySettings()), part)
-    assert said.shape == (60, 1)
-    assert np.corrcoef(said[:, 0], X["age"])[0, 1] > 0.9
+    predicted = teacher_predictions(TeacherData.of(table, np.ones(60), None, StabilitySettings()), part)
+    assert predicted.shape == (60, 1)
+    assert np.corrcoef(predicted[:, 0], X["age"])[0, 1] > 0.9
 
 
 def test_the_blend_is_the_weighted_mean_of_its_parts():
@@ -120,15 +116,15 @@ def test_the_blend_is_the_weighted_mean_of_its_parts():
     assert teacher_predictions(data, "blend") == pytest.approx(mean)
 
 
-def test_an_estimator_can_teach():
+def test_an_estimator_can_be_the_teacher():
     X, y = patients()
     numbers = X[["age"]]
     model = fast(teacher=LogisticRegression(), max_leaf_nodes=3, leaf_values="teacher").fit(numbers, y)
     z = ((numbers - numbers.mean()) / numbers.std(ddof=0)).clip(-3, 3).to_numpy()
-    said = LogisticRegression().fit(z, y).predict_proba(z)[:, 0]
+    predicted = LogisticRegression().fit(z, y).predict_proba(z)[:, 0]
     leaf = model.tree_.apply(numbers)
     for node in np.unique(leaf):
-        assert model.tree_.value[node, 0] == pytest.approx(said[leaf == node].mean(), abs=1e-4)
+        assert model.tree_.value[node, 0] == pytest.approx(predicted[leaf == node].mean(), abs=1e-4)
 
 
 @pytest.mark.filterwarnings("ignore:the target has one class")
@@ -165,8 +161,8 @@ def test_one_stage_is_no_stage():
 def test_a_tolerance_of_the_score_chooses_by_the_score():
     X, y = patients()
     model = fast(tolerance=1.0, tolerance_unit="standard-error").fit(X, y)
-    asked = model.trained_.candidates.combinations
-    assert {each["tolerance"] for each in asked} == {0.0, 0.06, 0.12}  # none may lose everything
+    combinations = model.trained_.candidates.combinations
+    assert {each["tolerance"] for each in combinations} == {0.0, 0.06, 0.12}  # none may lose everything
     assert "one standard error" in model.choice_.reason
 
 
@@ -174,11 +170,11 @@ def test_the_split_support_is_that_of_the_references():
     X, y = patients()
     model = fast().fit(X, y)
     root = model.split_support()[0]
-    asked = [
+    features = [
         tree.schema.features[tree.feature[0]].name for tree in model.reference_trees_ if tree.n_leaves > 1
     ]
     assert root.candidates is None
-    assert root.references == pytest.approx(asked.count(root.feature) / len(model.reference_trees_))
+    assert root.references == pytest.approx(features.count(root.feature) / len(model.reference_trees_))
 
 
 def test_scores_are_of_trees_that_have_not_seen_the_rows():

@@ -76,109 +76,10 @@ from holdfast.kernels.growth.split import child_seed
 from holdfast.kernels.jit import by_reference, inner, int64, kernel
 
 DONE, ROOM = 0, 1  # why `advance` returns
+LEAST_GAIN = 2.0**-40  # relative to the score of the sides: a smaller gain is rounding
 
 
-@inner
-def release(buffers: BoostingBuffers, slot: int) -> None:
-    """Free a slot; the first one is never owned."""
-    if slot > 0:
-        buffers.free[buffers.counters[N_FREE]] = slot
-        buffers.counters[N_FREE] += 1
-
-
-@inner
-def count_and_search(
-    limits: BoostingLimits,
-    coded: Coded,
-    gradients: Gradients,
-    buffers: BoostingBuffers,
-    node: int,
-    slot: int,
-    other: int,
-    slot_of_other: int,
-) -> None:
-    """Fill a node's histogram, subtract it from its parent's, now the other child's, and search both."""
-    counters, fields, n_features = buffers.counters, buffers.fields, coded.ranks.shape[0]
-    counters[NODE], counters[SLOT_OF_NODE] = node, slot
-    counters[OTHER], counters[SLOT_OF_OTHER] = other, slot_of_other
-    n_cells = (fields[node, END] - fields[node, START]) * n_features + coded.start[n_features]
-    n_blocks = int64(coded.codes.shape[0])
-    is_shared = limits.n_threads > 1 and n_blocks > 1 and n_cells >= limits.cells_to_share
-    run_parts(limits, coded, gradients, buffers, SEARCH, n_blocks, is_shared)
-
-
-@inner
-def gather_node(
-    limits: BoostingLimits, coded: Coded, gradients: Gradients, buffers: BoostingBuffers, node: int, work: int
-) -> None:
-    """Copy the gradients of a node side by side (for the root, pack them first), and write their sums."""
-    n_parts = parts_of(limits, buffers.fields[node, END] - buffers.fields[node, START])
-    buffers.counters[NODE], buffers.counters[N_PARTS] = node, n_parts
-    run_parts(limits, coded, gradients, buffers, work, n_parts, n_parts > 1)
-    add_notes(buffers.notes, n_parts, buffers.total[node])
-
-
-@inner
-def wait_in_heap(
-    limits: BoostingLimits,
-    coded: Coded,
-    bits: int,
-    buffers: BoostingBuffers,
-    at: int,
-    slot: int,
-    which: int,
-    in_set: SignArray,
-) -> None:
-    """Push a counted node on the heap if it can be split; it keeps its histogram."""
-    counters = buffers.counters
-    if can_split(limits, buffers, at, bits) and search(
-        limits, coded, bits, at, which, buffers.histograms[slot], buffers, in_set
-    ):
-        push(buffers.heap, buffers.gain, counters[N_OPEN], at)
-        counters[N_OPEN] += 1
-        if slot > 0:
-            buffers.fields[at, SLOT] = slot
-    else:
-        release(buffers, slot)
-
-
-@inner
-def open_children(
-    limits: BoostingLimits,
-    coded: Coded,
-    gradients: Gradients,
-    buffers: BoostingBuffers,
-    in_set: SignArray,
-    slot: int,
-    small: int,
-    large: int,
-) -> None:
-    """Count and search two children whose parent holds a slot, or NONE."""
-    counters, bits = buffers.counters, gradients.count_bits
-    tries_small, tries_large = (
-        can_split(limits, buffers, small, bits),
-        can_split(limits, buffers, large, bits),
-    )
-    if counters[N_LEAVES] >= limits.max_leaves or not (tries_small or tries_large):
-        release(buffers, slot)
-        return
-    own = int64(0)
-    if tries_small and counters[N_FREE] > 0:
-        counters[N_FREE] -= 1
-        own = buffers.free[counters[N_FREE]]
-    if slot != NONE:
-        count_and_search(limits, coded, gradients, buffers, small, own, large, slot)
-        wait_in_heap(limits, coded, bits, buffers, small, own, int64(0), in_set)
-        wait_in_heap(limits, coded, bits, buffers, large, slot, int64(1), in_set)
-        return
-    # The parent's histogram was not kept for lack of memory: both are counted.
-    if tries_small:
-        count_and_search(limits, coded, gradients, buffers, small, own, NONE, NONE)
-        wait_in_heap(limits, coded, bits, buffers, small, own, int64(0), in_set)
-    if tries_large:
-        gather_node(limits, coded, gradients, buffers, large, GATHER)
-        count_and_search(limits, coded, gradients, buffers, large, int64(0), NONE, NONE)
-        wait_in_heap(limits, coded, bits, buffers, large, int64(0), int64(0), in_set)
+# -- Growing -------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -224,6 +125,107 @@ def advance(
     return DONE
 
 
+@inner
+def gather_node(
+    limits: BoostingLimits, coded: Coded, gradients: Gradients, buffers: BoostingBuffers, node: int, work: int
+) -> None:
+    """Copy the gradients of a node side by side (for the root, pack them first), and write their sums."""
+    n_parts = parts_of(limits, buffers.fields[node, END] - buffers.fields[node, START])
+    buffers.counters[NODE], buffers.counters[N_PARTS] = node, n_parts
+    run_parts(limits, coded, gradients, buffers, work, n_parts, n_parts > 1)
+    add_notes(buffers.notes, n_parts, buffers.total[node])
+
+
+@inner
+def count_and_search(
+    limits: BoostingLimits,
+    coded: Coded,
+    gradients: Gradients,
+    buffers: BoostingBuffers,
+    node: int,
+    slot: int,
+    other: int,
+    slot_of_other: int,
+) -> None:
+    """Fill a node's histogram, subtract it from its parent's, now the other child's, and search both."""
+    counters, fields, n_features = buffers.counters, buffers.fields, coded.ranks.shape[0]
+    counters[NODE], counters[SLOT_OF_NODE] = node, slot
+    counters[OTHER], counters[SLOT_OF_OTHER] = other, slot_of_other
+    n_cells = (fields[node, END] - fields[node, START]) * n_features + coded.start[n_features]
+    n_blocks = int64(coded.codes.shape[0])
+    is_shared = limits.n_threads > 1 and n_blocks > 1 and n_cells >= limits.cells_to_share
+    run_parts(limits, coded, gradients, buffers, SEARCH, n_blocks, is_shared)
+
+
+@inner
+def wait_in_heap(
+    limits: BoostingLimits,
+    coded: Coded,
+    bits: int,
+    buffers: BoostingBuffers,
+    at: int,
+    slot: int,
+    which: int,
+    in_set: SignArray,
+) -> None:
+    """Push a counted node on the heap if it can be split; it keeps its histogram."""
+    counters = buffers.counters
+    if can_split(limits, buffers, at, bits) and search(
+        limits, coded, bits, at, which, buffers.histograms[slot], buffers, in_set
+    ):
+        push(buffers.heap, buffers.gain, counters[N_OPEN], at)
+        counters[N_OPEN] += 1
+        if slot > 0:
+            buffers.fields[at, SLOT] = slot
+    else:
+        release(buffers, slot)
+
+
+@inner
+def release(buffers: BoostingBuffers, slot: int) -> None:
+    """Free a slot; the first one is never owned."""
+    if slot > 0:
+        buffers.free[buffers.counters[N_FREE]] = slot
+        buffers.counters[N_FREE] += 1
+
+
+@inner
+def open_children(
+    limits: BoostingLimits,
+    coded: Coded,
+    gradients: Gradients,
+    buffers: BoostingBuffers,
+    in_set: SignArray,
+    slot: int,
+    small: int,
+    large: int,
+) -> None:
+    """Count and search two children whose parent holds a slot, or NONE."""
+    counters, bits = buffers.counters, gradients.count_bits
+    tries_small = can_split(limits, buffers, small, bits)
+    tries_large = can_split(limits, buffers, large, bits)
+    if counters[N_LEAVES] >= limits.max_leaves or not (tries_small or tries_large):
+        release(buffers, slot)
+        return
+    own = int64(0)
+    if tries_small and counters[N_FREE] > 0:
+        counters[N_FREE] -= 1
+        own = buffers.free[counters[N_FREE]]
+    if slot != NONE:
+        count_and_search(limits, coded, gradients, buffers, small, own, large, slot)
+        wait_in_heap(limits, coded, bits, buffers, small, own, int64(0), in_set)
+        wait_in_heap(limits, coded, bits, buffers, large, slot, int64(1), in_set)
+        return
+    # The parent's histogram was not kept for lack of memory: both are counted.
+    if tries_small:
+        count_and_search(limits, coded, gradients, buffers, small, own, NONE, NONE)
+        wait_in_heap(limits, coded, bits, buffers, small, own, int64(0), in_set)
+    if tries_large:
+        gather_node(limits, coded, gradients, buffers, large, GATHER)
+        count_and_search(limits, coded, gradients, buffers, large, int64(0), NONE, NONE)
+        wait_in_heap(limits, coded, bits, buffers, large, int64(0), int64(0), in_set)
+
+
 @kernel
 def finish(plan: Plan, coded: Coded, buffers: BoostingBuffers, in_set: SignArray, nodes: NodeArrays) -> None:
     """Write the nodes in preorder, every category and the missing values on one side."""
@@ -232,20 +234,6 @@ def finish(plan: Plan, coded: Coded, buffers: BoostingBuffers, in_set: SignArray
 
 
 # -- One node of a growing tree ------------------------------------------------------------------------------
-
-LEAST_GAIN = 2.0**-40  # relative to the score of the sides: a smaller gain is rounding
-
-
-@inner
-def best_of_blocks(buffers: BoostingBuffers, which: int, n_blocks: int) -> Best:
-    """Return the best split that the blocks found; of tied ones the first."""
-    best = Best(0.0, 1.0, NONE, int64(0), int64(0))
-    for block in range(n_blocks):
-        own = buffers.found[which, block]
-        if own[BEST_FEATURE] >= 0 and own[TOP] * best.bottom > best.top * own[BOTTOM] * CLEARLY:
-            feature, cut, side = int64(own[BEST_FEATURE]), int64(own[BEST_CUT]), int64(own[BEST_SIDE])
-            best = Best(own[TOP], own[BOTTOM], feature, cut, side)
-    return best
 
 
 @inner
@@ -308,46 +296,15 @@ def search(
 
 
 @inner
-def step_within(
-    limits: BoostingLimits, buffers: BoostingBuffers, node: int, bits: int, low: float, high: float
-) -> float:
-    """Return the best step of a node within bounds."""
-    below = float(buffers.total[node, 0] >> bits) + limits.l2
-    step = -float(buffers.total[node, 1]) / below if below > 0.0 else 0.0
-    return min(max(step, low), high)
-
-
-@inner
-def hand_down(
-    limits: BoostingLimits, buffers: BoostingBuffers, parent: int, left: int, right: int, bits: int
-) -> None:
-    """Pass the bounds of a node on to its children; the middle of their steps separates them."""
-    fields, bounds, directions = buffers.fields, buffers.bounds, buffers.constraints.direction
-    low, high = bounds[parent, LOWEST], bounds[parent, HIGHEST]
-    for child in (left, right):
-        bounds[child, LOWEST], bounds[child, HIGHEST] = low, high
-        bounds[child, PARENT_OF], bounds[child, FIRST_SPLIT] = parent, NONE
-    # A split of known from missing values has no order.
-    if len(directions) == 0 or fields[parent, FIRST_RIGHT] == NONE:
-        return
-    direction = directions[fields[parent, FEATURE]]
-    if direction == 0:
-        return
-    in_left = step_within(limits, buffers, left, bits, low, high)
-    in_right = step_within(limits, buffers, right, bits, low, high)
-    middle = in_left + (in_right - in_left) * 0.5
-    bounds[left, HIGHEST if direction > 0 else LOWEST] = middle
-    bounds[right, LOWEST if direction > 0 else HIGHEST] = middle
-
-
-@inner
-def write_sides(coded: Coded, buffers: BoostingBuffers, node: int, in_set: SignArray) -> None:
-    """Write which categories go left at a node, missing values first."""
-    fields, feature = buffers.fields, buffers.fields[node, FEATURE]
-    if coded.is_subset[feature]:
-        buffers.sides[0] = fields[node, MISSING_LEFT] == 1
-        for code in range(coded.n_codes[feature]):
-            buffers.sides[code + 1] = in_set[fields[node, SET_START] + code]
+def best_of_blocks(buffers: BoostingBuffers, which: int, n_blocks: int) -> Best:
+    """Return the best split that the blocks found; of tied ones the first."""
+    best = Best(0.0, 1.0, NONE, int64(0), int64(0))
+    for block in range(n_blocks):
+        own = buffers.found[which, block]
+        if own[BEST_FEATURE] >= 0 and own[TOP] * best.bottom > best.top * own[BOTTOM] * CLEARLY:
+            feature, cut, side = int64(own[BEST_FEATURE]), int64(own[BEST_CUT]), int64(own[BEST_SIDE])
+            best = Best(own[TOP], own[BOTTOM], feature, cut, side)
+    return best
 
 
 @inner
@@ -388,3 +345,46 @@ def make_children(
     counters[N_NODES] += 2
     counters[N_LEAVES] += 1
     return bool(is_left)
+
+
+@inner
+def write_sides(coded: Coded, buffers: BoostingBuffers, node: int, in_set: SignArray) -> None:
+    """Write which categories go left at a node, missing values first."""
+    fields, feature = buffers.fields, buffers.fields[node, FEATURE]
+    if coded.is_subset[feature]:
+        buffers.sides[0] = fields[node, MISSING_LEFT] == 1
+        for code in range(coded.n_codes[feature]):
+            buffers.sides[code + 1] = in_set[fields[node, SET_START] + code]
+
+
+@inner
+def hand_down(
+    limits: BoostingLimits, buffers: BoostingBuffers, parent: int, left: int, right: int, bits: int
+) -> None:
+    """Pass the bounds of a node on to its children; the middle of their steps separates them."""
+    fields, bounds, directions = buffers.fields, buffers.bounds, buffers.constraints.direction
+    low, high = bounds[parent, LOWEST], bounds[parent, HIGHEST]
+    for child in (left, right):
+        bounds[child, LOWEST], bounds[child, HIGHEST] = low, high
+        bounds[child, PARENT_OF], bounds[child, FIRST_SPLIT] = parent, NONE
+    # A split of known from missing values has no order.
+    if len(directions) == 0 or fields[parent, FIRST_RIGHT] == NONE:
+        return
+    direction = directions[fields[parent, FEATURE]]
+    if direction == 0:
+        return
+    in_left = step_within(limits, buffers, left, bits, low, high)
+    in_right = step_within(limits, buffers, right, bits, low, high)
+    middle = in_left + (in_right - in_left) * 0.5
+    bounds[left, HIGHEST if direction > 0 else LOWEST] = middle
+    bounds[right, LOWEST if direction > 0 else HIGHEST] = middle
+
+
+@inner
+def step_within(
+    limits: BoostingLimits, buffers: BoostingBuffers, node: int, bits: int, low: float, high: float
+) -> float:
+    """Return the best step of a node within bounds."""
+    below = float(buffers.total[node, 0] >> bits) + limits.l2
+    step = -float(buffers.total[node, 1]) / below if below > 0.0 else 0.0
+    return min(max(step, low), high)

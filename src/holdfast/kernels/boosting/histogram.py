@@ -37,12 +37,7 @@ def clear(coded: Coded, feature: int, histogram: LongArray) -> None:
 
 @inner
 def count_wide(
-    coded: Coded,
-    gradients: Gradients,
-    rows: IntArray,
-    ordered: LongArray,
-    feature: int,
-    histogram: LongArray,
+    coded: Coded, gradients: Gradients, rows: IntArray, ordered: LongArray, feature: int, histogram: LongArray
 ) -> None:
     """Fill the histogram of a feature with too many categories for a code."""
     clear(coded, feature, histogram)
@@ -58,12 +53,7 @@ def count_wide(
 
 @inner
 def count_column(
-    coded: Coded,
-    gradients: Gradients,
-    rows: IntArray,
-    ordered: LongArray,
-    feature: int,
-    histogram: LongArray,
+    coded: Coded, gradients: Gradients, rows: IntArray, ordered: LongArray, feature: int, histogram: LongArray
 ) -> None:
     """Fill the histogram of one feature of a block; features that only pad the block are not counted."""
     at_block, shift = uint64(feature >> 2), 8 * (feature & 3)
@@ -80,12 +70,7 @@ def count_column(
 
 @inner
 def count_block(
-    coded: Coded,
-    gradients: Gradients,
-    rows: IntArray,
-    ordered: LongArray,
-    block: int,
-    histogram: LongArray,
+    coded: Coded, gradients: Gradients, rows: IntArray, ordered: LongArray, block: int, histogram: LongArray
 ) -> None:
     """Fill the histograms of the features of a block; `ordered` holds what each row adds."""
     first = 4 * block
@@ -104,12 +89,7 @@ def count_block(
 
 @inner
 def count_four(
-    coded: Coded,
-    gradients: Gradients,
-    rows: IntArray,
-    ordered: LongArray,
-    block: int,
-    histogram: LongArray,
+    coded: Coded, gradients: Gradients, rows: IntArray, ordered: LongArray, block: int, histogram: LongArray
 ) -> None:
     """Fill the histograms of the four features of a block, which are clear."""
     first = 4 * block
@@ -210,11 +190,8 @@ def summarize_blocks(
 def pack(unpacked: Unpacked, rows: IntArray, first: int, last: int, packed: LongArray) -> None:
     """Write gradients and hessians of some rows, weighted, as multiples of the units, 32 bits each."""
     gradient, hessian, importance = unpacked.gradient, unpacked.hessian, unpacked.importance
-    gradient_units, hessian_units, is_weighted = (
-        unpacked.gradient_units,
-        unpacked.hessian_units,
-        len(importance) > 0,
-    )
+    gradient_units, hessian_units = unpacked.gradient_units, unpacked.hessian_units
+    is_weighted = len(importance) > 0
     for i in range(first, last):
         row = uint64(rows[uint64(i)])
         slope, bend = gradient[row], hessian[row]

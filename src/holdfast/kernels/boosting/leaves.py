@@ -58,18 +58,6 @@ def add_upwards(fields: LongArray, sums: FloatArray) -> None:
                 sums[node, k] += sums[fields[node, LEFT], k] + sums[fields[node, RIGHT], k]
 
 
-@inner
-def shorten_step(step: float) -> float:
-    """Return a step that surely lowers the loss, where a Newton step of this length may not.
-
-    The third derivative of these losses is never larger than the second, so that the hessian grows by less
-    than e^t over a step t. A leaf with gradient G and hessian H then loses at most H (e^t - t - 1) - G t
-    more. That is below 0 up to t = G / H if this is at most SURE_STEP, and at 1 + log(G / H) if it is at
-    least 1.
-    """
-    return math.copysign(1.0 + math.log(abs(step)), step) if abs(step) > SURE_STEP else step
-
-
 @kernel
 def check_steps(
     fields: LongArray,
@@ -101,6 +89,18 @@ def check_steps(
                 before = weight[row] * loss_at(loss, 0.0, y[row], score[row])
                 more += weight[row] * loss_at(loss, 0.0, y[row], score[row] + step) - before
         value[node] = step if more < 0.0 else shorten_step(value[node])
+
+
+@inner
+def shorten_step(step: float) -> float:
+    """Return a step that surely lowers the loss, where a Newton step of this length may not.
+
+    The third derivative of these losses is never larger than the second, so that the hessian grows by less
+    than e^t over a step t. A leaf with gradient G and hessian H then loses at most H (e^t - t - 1) - G t
+    more. That is below 0 up to t = G / H if this is at most SURE_STEP, and at 1 + log(G / H) if it is at
+    least 1.
+    """
+    return math.copysign(1.0 + math.log(abs(step)), step) if abs(step) > SURE_STEP else step
 
 
 @kernel

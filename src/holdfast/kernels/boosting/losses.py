@@ -29,7 +29,7 @@ class LossRows(NamedTuple):
     role: ByteArray
 
 
-# -- each loss -----------------------------------------------------------------------------------------------
+# -- Each loss -----------------------------------------------------------------------------------------------
 # Value, gradient and hessian, which is 1 if there is no second derivative. The value has two parts: it is
 # log(1 + first) + second, with the first from 0 to 1. The logarithm takes more time than all the rest, but
 # many rows can share one: that of their product.
@@ -138,7 +138,7 @@ def loss_at(loss: int, alpha: float, y: float, score: float) -> float:
     return total_loss(excess, rest)
 
 
-# -- all rows ------------------------------------------------------------------------------------------------
+# -- All rows ------------------------------------------------------------------------------------------------
 
 
 @inner

@@ -124,23 +124,11 @@ def run_part(
     elif work == PLACE:
         gathers_left = counters[GATHERS_LEFT] == 1
         place_part(
-            gradients,
-            rows,
-            buffers.buffer,
-            buffers.ordered,
-            fields,
-            node,
-            part,
-            n_parts,
-            gathers_left,
-            notes,
+            gradients, rows, buffers.buffer, buffers.ordered, fields, node, part, n_parts, gathers_left, notes
         )
     else:
-        first, last, histogram = (
-            fields[node, START],
-            fields[node, END],
-            buffers.histograms[counters[SLOT_OF_NODE]],
-        )
+        first, last = fields[node, START], fields[node, END]
+        histogram = buffers.histograms[counters[SLOT_OF_NODE]]
         count_block(coded, gradients, rows[first:last], buffers.ordered[first:last], part, histogram)
         other = counters[OTHER]
         if other != NONE:

@@ -40,6 +40,32 @@ class Prices(NamedTuple):
 
 
 @inner
+def padded_width(m: int) -> int:
+    """Return the width for m columns."""
+    return (m + AT_ONCE - 1) // AT_ONCE * AT_ONCE
+
+
+@inner
+def reduce_costs(cost: LongArray, m: int, prices: Prices) -> int:
+    """Set first prices for a matrix with m columns and no more rows; return a lower bound of the cost."""
+    u, v, (n, width) = prices.u, prices.v, cost.shape
+    level = nth_smallest(v, n - 1, prices.distance, m)
+    bound = int64(0)
+    for j in range(m):
+        v[j] = min(v[j] - level, 0)
+        bound += v[j]
+    for j in range(m, width):
+        v[j] = 0
+    for i in range(n):
+        lowest = FAR
+        for j in range(width):
+            lowest = min(lowest, cost[i, j] - v[j])
+        u[i] = lowest
+        bound += lowest
+    return bound
+
+
+@inner
 def nth_smallest(numbers: LongArray, n: int, scratch: LongArray, count: int) -> int:
     """Return the n-th smallest, counted from 0, of the first `count` numbers."""
     for i in range(count):
@@ -65,32 +91,6 @@ def nth_smallest(numbers: LongArray, n: int, scratch: LongArray, count: int) -> 
             break
     found: int = scratch[n]
     return found
-
-
-@inner
-def padded_width(m: int) -> int:
-    """Return the width for m columns."""
-    return (m + AT_ONCE - 1) // AT_ONCE * AT_ONCE
-
-
-@inner
-def reduce_costs(cost: LongArray, m: int, prices: Prices) -> int:
-    """Set first prices for a matrix with m columns and no more rows; return a lower bound of the cost."""
-    u, v, (n, width) = prices.u, prices.v, cost.shape
-    level = nth_smallest(v, n - 1, prices.distance, m)
-    bound = int64(0)
-    for j in range(m):
-        v[j] = min(v[j] - level, 0)
-        bound += v[j]
-    for j in range(m, width):
-        v[j] = 0
-    for i in range(n):
-        lowest = FAR
-        for j in range(width):
-            lowest = min(lowest, cost[i, j] - v[j])
-        u[i] = lowest
-        bound += lowest
-    return bound
 
 
 @inner

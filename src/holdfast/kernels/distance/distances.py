@@ -8,8 +8,6 @@ from holdfast.kernels.distance.rules import count_bits
 from holdfast.kernels.jit import by_reference, inner, int64, kernel, uint64
 
 PAPER, COVER, METRIC = int64(0), int64(1), int64(2)
-
-
 # A step of a walk: its coordinate (-1: none), the stretch that its edge cuts off, 2 on the way down and -2 on
 # the way up, and the leaf that it reaches (counted over all trees; -1 for none).
 COORDINATE, LOW, HIGH, SIGN, REACHES = range(5)
@@ -49,115 +47,6 @@ class DistanceScratch(NamedTuple):
     shared: LongArray  # (columns,) twice the length that its rule and that of the walk both cut off
     values: LongArray  # (values, columns) its outcome
     spare: LongArray  # (labels,) how many more columns than rows have the label
-
-
-@inner
-def set_columns(packed: Packed, large: int, n: int, matching: int, scratch: DistanceScratch) -> int:
-    """Return the cost of the larger tree with all rules unmatched; `base` gets the change by matching one."""
-    base, values = scratch.base, scratch.values
-    begin, end, total = packed.leaf_start[large], packed.leaf_start[large + 1], int64(0)
-    is_weighed = n < end - begin and matching != COVER
-    for j in range(padded_width(end - begin)):
-        base[j], scratch.shared[j] = PAD, 0
-        for k in range(len(values)):
-            values[k, j] = 0
-    for leaf in range(begin, end):
-        j = leaf - begin
-        base[j] = packed.cut[leaf]
-        if is_weighed:
-            base[j] -= packed.weight[leaf]
-            total += packed.weight[leaf]
-        for k in range(len(values)):
-            values[k, j] = packed.outcome[leaf, k]
-    return total
-
-
-@inner
-def fill_costs(
-    packed: Packed, small: int, large: int, scratch: DistanceScratch, cost: LongArray, lowest: LongArray
-) -> None:
-    """Write cost[i, j] = d(rule i of the smaller, rule j of the larger tree) + base[j], and its least.
-
-    Walks the smaller tree. `shared` follows the walk: a step changes only the leaves of the larger tree whose
-    rules cut off a part of the same coordinate. The last step to a leaf is made in its row of costs only.
-    """
-    base, values, (_, width) = scratch.base, scratch.values, cost.shape
-    place, profile, outcome, label_cost = (
-        packed.profile_place,
-        packed.profile,
-        packed.outcome,
-        packed.label_cost,
-    )
-    shared, steps = scratch.shared, packed.steps
-    for j in range(width):
-        lowest[j] = PAD
-    for step in range(packed.step_start[small], packed.step_start[small + 1]):
-        axis, leaf = steps[step, COORDINATE], steps[step, REACHES]
-        low, high, sign = steps[step, LOW], steps[step, HIGH], steps[step, SIGN]
-        # Unsigned: no index counts from the end.
-        first = end = offset = uint64(0)
-        is_set = axis >= 0 and packed.category_length[axis] > 0
-        if axis >= 0 and not is_set:
-            first, end = uint64(place[large, axis, 0]), uint64(place[large, axis, 1])
-            offset = uint64(place[large, axis, 2]) - first
-        if leaf < 0:
-            for j in range(first, end):
-                there = profile[offset + j]
-                shared[j] += sign * (min(high, there) - min(low, there))
-            if is_set:
-                share_categories(packed, large, axis, low, sign, shared)
-            continue
-        i, cut, label = leaf - packed.leaf_start[small], packed.cut[leaf], outcome[leaf, 0]
-        if label_cost >= 0:
-            for j in range(width):
-                differs = label_cost if values[0, j] != label else int64(0)
-                cost[i, j] = base[j] - shared[j] + cut + differs
-        else:
-            for j in range(width):
-                cost[i, j] = base[j] - shared[j] + cut
-            for k in range(len(values)):
-                value = outcome[leaf, k]
-                for j in range(width):
-                    cost[i, j] += abs(values[k, j] - value)
-        for j in range(first, end):
-            there = profile[offset + j]
-            cost[i, j] -= sign * (min(high, there) - min(low, there))
-        if is_set:
-            share_categories(packed, large, axis, low, -sign, cost[i])
-        for j in range(width):
-            lowest[j] = min(lowest[j], cost[i, j])
-
-
-@inner
-def guess_prices(packed: Packed, small: int, large: int, scratch: DistanceScratch, lowest: LongArray) -> None:
-    """Raise the price of columns whose label more rows than columns have: some rows must take another label.
-
-    That raises the bound from 0.8 to 0.93 of the distance; the assignment would not be faster.
-    """
-    spare, labels = scratch.spare, packed.outcome
-    for k in range(packed.n_labels):
-        spare[k] = 0
-    for leaf in range(packed.leaf_start[large], packed.leaf_start[large + 1]):
-        spare[labels[leaf, 0]] += 1
-    for leaf in range(packed.leaf_start[small], packed.leaf_start[small + 1]):
-        spare[labels[leaf, 0]] -= 1
-    begin = packed.leaf_start[large]
-    for j in range(packed.leaf_start[large + 1] - begin):
-        if spare[labels[begin + j, 0]] < 0:
-            lowest[j] -= packed.label_cost
-
-
-@inner
-def share_categories(packed: Packed, large: int, axis: int, begin: int, sign: int, shared: LongArray) -> None:
-    """Add the categories that a step of the walk and the rules of the larger tree both cut off."""
-    words = packed.words
-    for edge in range(packed.edge_start[large, axis], packed.edge_start[large, axis + 1]):
-        both = int64(0)
-        for k in range(packed.n_words[axis]):
-            both += count_bits(words[begin + k] & words[packed.edge_words[edge] + k])
-        both *= packed.category_length[axis] * sign
-        for j in range(packed.edge_first[edge], packed.edge_end[edge]):
-            shared[j] += both
 
 
 @kernel
@@ -201,3 +90,108 @@ def measure(
             guess_prices(packed, small, large, scratch, lowest)
         bound = reduce_costs(cost, m, prices)
         out[k] = total + (assign(cost, m, prices, stop) if solve else bound)
+
+
+@inner
+def set_columns(packed: Packed, large: int, n: int, matching: int, scratch: DistanceScratch) -> int:
+    """Return the cost of the larger tree with all rules unmatched; `base` gets the change by matching one."""
+    base, values = scratch.base, scratch.values
+    begin, end, total = packed.leaf_start[large], packed.leaf_start[large + 1], int64(0)
+    is_weighed = n < end - begin and matching != COVER
+    for j in range(padded_width(end - begin)):
+        base[j], scratch.shared[j] = PAD, 0
+        for k in range(len(values)):
+            values[k, j] = 0
+    for leaf in range(begin, end):
+        j = leaf - begin
+        base[j] = packed.cut[leaf]
+        if is_weighed:
+            base[j] -= packed.weight[leaf]
+            total += packed.weight[leaf]
+        for k in range(len(values)):
+            values[k, j] = packed.outcome[leaf, k]
+    return total
+
+
+@inner
+def fill_costs(
+    packed: Packed, small: int, large: int, scratch: DistanceScratch, cost: LongArray, lowest: LongArray
+) -> None:
+    """Write cost[i, j] = d(rule i of the smaller, rule j of the larger tree) + base[j], and its least.
+
+    Walks the smaller tree. `shared` follows the walk: a step changes only the leaves of the larger tree whose
+    rules cut off a part of the same coordinate. The last step to a leaf is made in its row of costs only.
+    """
+    base, values, (_, width) = scratch.base, scratch.values, cost.shape
+    place, profile = packed.profile_place, packed.profile
+    outcome, label_cost = packed.outcome, packed.label_cost
+    shared, steps = scratch.shared, packed.steps
+    for j in range(width):
+        lowest[j] = PAD
+    for step in range(packed.step_start[small], packed.step_start[small + 1]):
+        axis, leaf = steps[step, COORDINATE], steps[step, REACHES]
+        low, high, sign = steps[step, LOW], steps[step, HIGH], steps[step, SIGN]
+        # Unsigned: no index counts from the end.
+        first = end = offset = uint64(0)
+        is_set = axis >= 0 and packed.category_length[axis] > 0
+        if axis >= 0 and not is_set:
+            first, end = uint64(place[large, axis, 0]), uint64(place[large, axis, 1])
+            offset = uint64(place[large, axis, 2]) - first
+        if leaf < 0:
+            for j in range(first, end):
+                there = profile[offset + j]
+                shared[j] += sign * (min(high, there) - min(low, there))
+            if is_set:
+                share_categories(packed, large, axis, low, sign, shared)
+            continue
+        i, cut, label = leaf - packed.leaf_start[small], packed.cut[leaf], outcome[leaf, 0]
+        if label_cost >= 0:
+            for j in range(width):
+                differs = label_cost if values[0, j] != label else int64(0)
+                cost[i, j] = base[j] - shared[j] + cut + differs
+        else:
+            for j in range(width):
+                cost[i, j] = base[j] - shared[j] + cut
+            for k in range(len(values)):
+                value = outcome[leaf, k]
+                for j in range(width):
+                    cost[i, j] += abs(values[k, j] - value)
+        for j in range(first, end):
+            there = profile[offset + j]
+            cost[i, j] -= sign * (min(high, there) - min(low, there))
+        if is_set:
+            share_categories(packed, large, axis, low, -sign, cost[i])
+        for j in range(width):
+            lowest[j] = min(lowest[j], cost[i, j])
+
+
+@inner
+def share_categories(packed: Packed, large: int, axis: int, begin: int, sign: int, shared: LongArray) -> None:
+    """Add the categories that a step of the walk and the rules of the larger tree both cut off."""
+    words = packed.words
+    for edge in range(packed.edge_start[large, axis], packed.edge_start[large, axis + 1]):
+        both = int64(0)
+        for k in range(packed.n_words[axis]):
+            both += count_bits(words[begin + k] & words[packed.edge_words[edge] + k])
+        both *= packed.category_length[axis] * sign
+        for j in range(packed.edge_first[edge], packed.edge_end[edge]):
+            shared[j] += both
+
+
+@inner
+def guess_prices(packed: Packed, small: int, large: int, scratch: DistanceScratch, lowest: LongArray) -> None:
+    """Raise the price of columns whose label more rows than columns have: some rows must take another label.
+
+    That raises the bound from 0.8 to 0.93 of the distance; the assignment would not be faster.
+    """
+    spare, labels = scratch.spare, packed.outcome
+    for k in range(packed.n_labels):
+        spare[k] = 0
+    for leaf in range(packed.leaf_start[large], packed.leaf_start[large + 1]):
+        spare[labels[leaf, 0]] += 1
+    for leaf in range(packed.leaf_start[small], packed.leaf_start[small + 1]):
+        spare[labels[leaf, 0]] -= 1
+    begin = packed.leaf_start[large]
+    for j in range(packed.leaf_start[large + 1] - begin):
+        if spare[labels[begin + j, 0]] < 0:
+            lowest[j] -= packed.label_cost

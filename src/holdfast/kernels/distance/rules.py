@@ -98,10 +98,8 @@ def lay_out(forest: Forest, scales: FeatureScales, edges: Edges) -> None:
                 edges.parent[child] = node
                 was_restricted, double = False, int64(2)
                 if scales.n_categories[feature] > 0:
-                    was_restricted, double = (
-                        cut_categories(forest, scales, edges, node, child, side, next_word),
-                        1,
-                    )
+                    was_restricted = cut_categories(forest, scales, edges, node, child, side, next_word)
+                    double = 1
                     next_word += (scales.n_categories[feature] + 63) // 64
                 elif scales.low[feature] < scales.high[feature]:
                     was_restricted = cut_range(forest, scales, edges, node, child, side)

@@ -42,10 +42,60 @@ class GaussianSums(NamedTuple):
     ordered: FloatArray  # (categorical,) sum of n log n over the categories
 
 
+@kernel
+def best_thresholds(
+    rows: DensityRows,
+    ranks: IntArray,
+    orders: IntArray,
+    least: int,
+    likelihood: FloatArray,
+    places: LongArray,
+    missing_left: LongArray,
+    stop: ByteArray,
+) -> None:
+    """Write for every column the best likelihood, the last place on the left, and the side of missing values.
+
+    `ranks` are those of all rows and `orders` the rows of the node, missing values last, for each column that
+    can be split; each side keeps at least `least` rows. A place of -1: no split.
+    """
+    for f in range(len(orders)):
+        if stop[0]:
+            return
+        order = orders[f]
+        n_known = len(order)
+        while n_known > 0 and ranks[f, order[n_known - 1]] < 0:
+            n_known -= 1
+        best, place = scan(rows, ranks[f], order, n_known, least, False)
+        side = int64(0)
+        if n_known < len(order):
+            other, other_place = scan(rows, ranks[f], order, n_known, least, True)
+            if other_place >= 0 and (place < 0 or other > best + TIE * len(order)):
+                best, place, side = other, other_place, int64(1)
+        likelihood[f], places[f], missing_left[f] = best, place, side
+
+
 @inner
-def x_log_x(x: float) -> float:
-    """Return x log(x), 0 at 0."""
-    return x * math.log(x) if x > NO_WEIGHT else 0.0
+def scan(
+    rows: DensityRows, ranks: IntArray, order: IntArray, n_known: int, least: int, missing_left: bool
+) -> tuple[float, int]:
+    """Return the greatest likelihood of two sides, and the place of the last row on the left, or -1."""
+    left, right = empty_sums(rows), empty_sums(rows)
+    for i in range(len(order)):
+        if i >= n_known and missing_left:
+            add_row(rows, left, order[i], 1.0)
+        else:
+            add_row(rows, right, order[i], 1.0)
+    tie = TIE * (left.head[0] + right.head[0])
+    best, place = -math.inf, int64(-1)
+    for i in range(n_known - 1):
+        add_row(rows, left, order[i], 1.0)
+        add_row(rows, right, order[i], -1.0)
+        if ranks[order[i]] == ranks[order[i + 1]] or left.head[1] < least or right.head[1] < least:
+            continue
+        value = log_likelihood(rows, left) + log_likelihood(rows, right)
+        if value > best + tie:
+            best, place = value, int64(i)
+    return best, place
 
 
 @allocating
@@ -85,6 +135,12 @@ def add_row(rows: DensityRows, sums: GaussianSums, row: int, sign: float) -> Non
 
 
 @inner
+def x_log_x(x: float) -> float:
+    """Return x log(x), 0 at 0."""
+    return x * math.log(x) if x > NO_WEIGHT else 0.0
+
+
+@inner
 def log_likelihood(rows: DensityRows, sums: GaussianSums) -> float:
     """Return the log likelihood of the side's rows, up to terms that all splits share."""
     total = 0.0
@@ -97,59 +153,3 @@ def log_likelihood(rows: DensityRows, sums: GaussianSums) -> float:
     for k in range(len(sums.known_codes)):
         total += sums.ordered[k] - x_log_x(sums.known_codes[k])
     return total
-
-
-@inner
-def scan(
-    rows: DensityRows, ranks: IntArray, order: IntArray, n_known: int, least: int, missing_left: bool
-) -> tuple[float, int]:
-    """Return the greatest likelihood of two sides, and the place of the last row on the left, or -1."""
-    left, right = empty_sums(rows), empty_sums(rows)
-    for i in range(len(order)):
-        if i >= n_known and missing_left:
-            add_row(rows, left, order[i], 1.0)
-        else:
-            add_row(rows, right, order[i], 1.0)
-    tie = TIE * (left.head[0] + right.head[0])
-    best, place = -math.inf, int64(-1)
-    for i in range(n_known - 1):
-        add_row(rows, left, order[i], 1.0)
-        add_row(rows, right, order[i], -1.0)
-        if ranks[order[i]] == ranks[order[i + 1]] or left.head[1] < least or right.head[1] < least:
-            continue
-        value = log_likelihood(rows, left) + log_likelihood(rows, right)
-        if value > best + tie:
-            best, place = value, int64(i)
-    return best, place
-
-
-@kernel
-def best_thresholds(
-    rows: DensityRows,
-    ranks: IntArray,
-    orders: IntArray,
-    least: int,
-    likelihood: FloatArray,
-    places: LongArray,
-    missing_left: LongArray,
-    stop: ByteArray,
-) -> None:
-    """Write for every column the best likelihood, the last place on the left, and the side of missing values.
-
-    `ranks` are those of all rows and `orders` the rows of the node, missing values last, for each column that
-    can be split; each side keeps at least `least` rows. A place of -1: no split.
-    """
-    for f in range(len(orders)):
-        if stop[0]:
-            return
-        order = orders[f]
-        n_known = len(order)
-        while n_known > 0 and ranks[f, order[n_known - 1]] < 0:
-            n_known -= 1
-        best, place = scan(rows, ranks[f], order, n_known, least, False)
-        side = int64(0)
-        if n_known < len(order):
-            other, other_place = scan(rows, ranks[f], order, n_known, least, True)
-            if other_place >= 0 and (place < 0 or other > best + TIE * len(order)):
-                best, place, side = other, other_place, int64(1)
-        likelihood[f], places[f], missing_left[f] = best, place, side

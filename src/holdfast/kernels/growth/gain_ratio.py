@@ -14,107 +14,6 @@ NONE = int64(0)
 
 
 @inner
-def values_seen(coded: Coded, rows: IntArray, feature: int, seen: LongArray) -> int:
-    """Count the distinct values of the feature in the rows, without missing ones."""
-    ranks, n = coded.ranks, int64(0)
-    seen[len(seen) - 1] += 1
-    now = seen[len(seen) - 1]
-    for i in range(len(rows)):
-        rank = int64(ranks[feature, rows[i]])
-        if rank >= 0 and seen[rank] != now:
-            seen[rank] = now
-            n += 1
-    return n
-
-
-@inner
-def left_weight(
-    plan: Plan,
-    total: LongArray,
-    coded: Coded,
-    sample: Sample,
-    rows: IntArray,
-    histogram: LongArray,
-    scratch: Scratch,
-    own: Split,
-) -> int:
-    """Return the weight of the rows that go left, in units.
-
-    Counted once for each feature: carried along with every candidate split, it made growth by all criteria a
-    quarter slower.
-    """
-    weight, feature = int64(0), own.feature
-    if coded.is_subset[feature]:
-        missing_left = choose_set(plan, total, coded, feature, own.cut, histogram, scratch)
-        for code in range(coded.n_codes[feature]):
-            if scratch.in_set[code] == 1:
-                weight += weight_of(plan, histogram, place_of(plan, coded, feature, code))
-        if missing_left == LEFT:
-            last = last_code(coded, feature, NONE)
-            weight += weight_of(plan, histogram, place_of(plan, coded, feature, last))
-        return weight
-    for i in range(len(rows)):
-        rank = int64(coded.ranks[feature, rows[i]])
-        if (rank < 0 and own.missing_left == LEFT) or 0 <= rank <= own.cut:
-            weight += sample.weight[rows[i]] >> plan.label_bits
-    return weight
-
-
-@inner
-def offer(
-    plan: Plan, node: Node, coded: Coded, rows: IntArray, scratch: Scratch, own: Split, units: int
-) -> None:
-    """Record the best split of a feature as a candidate.
-
-    Among many thresholds one is best by chance. Naming it costs log2 of their number in bits, paid once by
-    all rows of the node (Quinlan's correction of 1996); a split whose gain is lower is no candidate.
-    """
-    offers, offered, feature = scratch.offers, scratch.offered, own.feature
-    offers[feature, 0], offers[feature, 1] = own.improvement, own.cut
-    offers[feature, 2], offers[feature, 3] = own.missing_left, units
-    # In bits, before feature costs: the cost of naming a threshold is subtracted from it.
-    offered[feature, 0] = offered[feature, 1] = own.gain * scratch.allowed.cost[feature]
-    if plan.threshold_cost and not coded.is_subset[feature]:
-        n_thresholds = max(values_seen(coded, rows, feature, scratch.seen) - 1, 1)
-        offered[feature, 1] -= math.log2(n_thresholds) * node.weight / node.rows
-        if offered[feature, 1] <= node.impurity * (4.0 / PARTS):  # only rounding
-            offers[feature, 0] = NEVER
-
-
-@inner
-def best_offer(node: Node, order: LongArray, n: int, is_drawn: bool, scratch: Scratch) -> Split:
-    """Return the candidate with the highest gain ratio; the lowest feature if tied.
-
-    Only candidates with at least the average gain count: the ratio alone would favour lopsided splits.
-    """
-    offers, offered = scratch.offers, scratch.offered
-    total, n_offers = 0.0, 0
-    for i in range(n):
-        if offers[order[i], 0] != NEVER:
-            total += offered[order[i], 1] / scratch.allowed.cost[order[i]]
-            n_offers += 1
-    best = no_split()
-    if n_offers == 0:
-        return best
-    least = total / n_offers - node.impurity * (4.0 / PARTS)
-    for i in range(n):
-        feature = order[i]
-        cost = scratch.allowed.cost[feature]
-        if offers[feature, 0] == NEVER or offered[feature, 1] / cost < least:
-            continue
-        units = offers[feature, 3]
-        improvement = parts_of(
-            node, offered[feature, 1] / cost, split_entropy(float(units), float(node.units - units))
-        )
-        gain, cut, missing_left = offered[feature, 0] / cost, offers[feature, 1], offers[feature, 2]
-        if (
-            not is_drawn or improvement > best.improvement
-        ):  # features are in the order they were drawn in: the first one wins a tie
-            best = better(best, improvement, gain, feature, cut, missing_left)
-    return best
-
-
-@inner
 def best_split(
     plan: Plan,
     node: Node,
@@ -191,3 +90,104 @@ def best_split(
         if n_drawn > 0 and n_offers == n_drawn:
             break
     return best_offer(node, order, n, n_drawn > 0, scratch)
+
+
+@inner
+def left_weight(
+    plan: Plan,
+    total: LongArray,
+    coded: Coded,
+    sample: Sample,
+    rows: IntArray,
+    histogram: LongArray,
+    scratch: Scratch,
+    own: Split,
+) -> int:
+    """Return the weight of the rows that go left, in units.
+
+    Counted once for each feature: carried along with every candidate split, it made growth by all criteria a
+    quarter slower.
+    """
+    weight, feature = int64(0), own.feature
+    if coded.is_subset[feature]:
+        missing_left = choose_set(plan, total, coded, feature, own.cut, histogram, scratch)
+        for code in range(coded.n_codes[feature]):
+            if scratch.in_set[code] == 1:
+                weight += weight_of(plan, histogram, place_of(plan, coded, feature, code))
+        if missing_left == LEFT:
+            last = last_code(coded, feature, NONE)
+            weight += weight_of(plan, histogram, place_of(plan, coded, feature, last))
+        return weight
+    for i in range(len(rows)):
+        rank = int64(coded.ranks[feature, rows[i]])
+        if (rank < 0 and own.missing_left == LEFT) or 0 <= rank <= own.cut:
+            weight += sample.weight[rows[i]] >> plan.label_bits
+    return weight
+
+
+@inner
+def offer(
+    plan: Plan, node: Node, coded: Coded, rows: IntArray, scratch: Scratch, own: Split, units: int
+) -> None:
+    """Record the best split of a feature as a candidate.
+
+    Among many thresholds one is best by chance. Naming it costs log2 of their number in bits, paid once by
+    all rows of the node (Quinlan's correction of 1996); a split whose gain is lower is no candidate.
+    """
+    offers, offered, feature = scratch.offers, scratch.offered, own.feature
+    offers[feature, 0], offers[feature, 1] = own.improvement, own.cut
+    offers[feature, 2], offers[feature, 3] = own.missing_left, units
+    # In bits, before feature costs: the cost of naming a threshold is subtracted from it.
+    offered[feature, 0] = offered[feature, 1] = own.gain * scratch.allowed.cost[feature]
+    if plan.threshold_cost and not coded.is_subset[feature]:
+        n_thresholds = max(values_seen(coded, rows, feature, scratch.seen) - 1, 1)
+        offered[feature, 1] -= math.log2(n_thresholds) * node.weight / node.rows
+        if offered[feature, 1] <= node.impurity * (4.0 / PARTS):  # only rounding
+            offers[feature, 0] = NEVER
+
+
+@inner
+def values_seen(coded: Coded, rows: IntArray, feature: int, seen: LongArray) -> int:
+    """Count the distinct values of the feature in the rows, without missing ones."""
+    ranks, n = coded.ranks, int64(0)
+    seen[len(seen) - 1] += 1
+    now = seen[len(seen) - 1]
+    for i in range(len(rows)):
+        rank = int64(ranks[feature, rows[i]])
+        if rank >= 0 and seen[rank] != now:
+            seen[rank] = now
+            n += 1
+    return n
+
+
+@inner
+def best_offer(node: Node, order: LongArray, n: int, is_drawn: bool, scratch: Scratch) -> Split:
+    """Return the candidate with the highest gain ratio; the lowest feature if tied.
+
+    Only candidates with at least the average gain count: the ratio alone would favour lopsided splits.
+    """
+    offers, offered = scratch.offers, scratch.offered
+    total, n_offers = 0.0, 0
+    for i in range(n):
+        if offers[order[i], 0] != NEVER:
+            total += offered[order[i], 1] / scratch.allowed.cost[order[i]]
+            n_offers += 1
+    best = no_split()
+    if n_offers == 0:
+        return best
+    least = total / n_offers - node.impurity * (4.0 / PARTS)
+    for i in range(n):
+        feature = order[i]
+        cost = scratch.allowed.cost[feature]
+        if offers[feature, 0] == NEVER or offered[feature, 1] / cost < least:
+            continue
+        units = offers[feature, 3]
+        improvement = parts_of(
+            node, offered[feature, 1] / cost, split_entropy(float(units), float(node.units - units))
+        )
+        gain, cut, missing_left = offered[feature, 0] / cost, offers[feature, 1], offers[feature, 2]
+        if (
+            not is_drawn or improvement > best.improvement
+        ):  # features are in the order they were drawn in: the first one wins a tie
+            best = better(best, improvement, gain, feature, cut, missing_left)
+    return best

@@ -203,12 +203,7 @@ def count_all(
         if stop[0]:
             return
         f = 4 * int64(block)
-        starts = (
-            start[f] * n_stats,
-            start[f + 1] * n_stats,
-            start[f + 2] * n_stats,
-            start[f + 3] * n_stats,
-        )
+        starts = (start[f] * n_stats, start[f + 1] * n_stats, start[f + 2] * n_stats, start[f + 3] * n_stats)
         shifts = (
             bits_dropped(coded, f, shift),
             bits_dropped(coded, f + 1, shift),

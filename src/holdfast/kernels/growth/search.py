@@ -133,17 +133,6 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
 
 
 @inner
-def varies(coded: Coded, rows: IntArray, feature: int) -> bool:
-    """True if the feature takes several values in the rows; most columns show it within a few rows."""
-    ranks = coded.ranks
-    first = ranks[feature, rows[0]]
-    for i in range(1, len(rows)):  # noqa: SIM110 (a kernel)
-        if ranks[feature, rows[i]] != first:
-            return True
-    return False
-
-
-@inner
 def search(
     plan: Plan,
     node: Node,
@@ -289,3 +278,14 @@ def search(
         if best.improvement != NEVER:
             break
     return best
+
+
+@inner
+def varies(coded: Coded, rows: IntArray, feature: int) -> bool:
+    """True if the feature takes several values in the rows; most columns show it within a few rows."""
+    ranks = coded.ranks
+    first = ranks[feature, rows[0]]
+    for i in range(1, len(rows)):  # noqa: SIM110 (a kernel)
+        if ranks[feature, rows[i]] != first:
+            return True
+    return False

@@ -29,6 +29,45 @@ class SortedRows(NamedTuple):
     most_rows: int  # of a node that is sorted
 
 
+class CompactRows(NamedTuple):
+    """Room for the rows of one node side by side: they fit in a cache that the whole table does not.
+
+    `coded` and `sample` are the same memory, which only `move_to_compact` writes to.
+    """
+
+    coded: Coded
+    sample: Sample
+    codes: NDArray[np.uint32]  # (features / 4, rows)
+    ranks: IntArray  # (features, rows)
+    weight: LongArray  # (rows,)
+    total: LongArray
+    square: LongArray
+    target: FloatArray
+    repeats: IntArray
+    origin: IntArray  # (rows,) which row of the table each is
+
+
+# -- Sorted rows ---------------------------------------------------------------------------------------------
+
+
+@inner
+def sort_rows(
+    coded: Coded,
+    rows: IntArray,
+    first: int,
+    keys: LongArray,
+    starts: LongArray,
+    waiting: LongArray,
+    out: SortedRows,
+) -> None:
+    """Write the rows of a node in the order of each feature, from the place `first` on."""
+    for feature in range(len(out.is_kept)):
+        if out.is_kept[feature]:
+            write_keys(coded, rows, int64(feature), keys, starts, waiting)
+            for i in range(len(rows)):
+                out.rows[feature, first + i] = keys[i] & ROW_MASK
+
+
 @inner
 def write_keys(
     coded: Coded, rows: IntArray, feature: int, keys: LongArray, starts: LongArray, waiting: LongArray
@@ -63,24 +102,6 @@ def write_keys(
 
 
 @inner
-def sort_rows(
-    coded: Coded,
-    rows: IntArray,
-    first: int,
-    keys: LongArray,
-    starts: LongArray,
-    waiting: LongArray,
-    out: SortedRows,
-) -> None:
-    """Write the rows of a node in the order of each feature, from the place `first` on."""
-    for feature in range(len(out.is_kept)):
-        if out.is_kept[feature]:
-            write_keys(coded, rows, int64(feature), keys, starts, waiting)
-            for i in range(len(rows)):
-                out.rows[feature, first + i] = keys[i] & ROW_MASK
-
-
-@inner
 def divide_sorted(own: SortedRows, rows: IntArray, first: int, n_left: int, buffer: IntArray) -> None:
     """Move the rows that went left to the front, feature by feature, both sides in their order.
 
@@ -106,24 +127,6 @@ def divide_sorted(own: SortedRows, rows: IntArray, first: int, n_left: int, buff
 
 
 # -- The rows of a small node, copied side by side -----------------------------------------------------------
-
-
-class CompactRows(NamedTuple):
-    """Room for the rows of one node side by side: they fit in a cache that the whole table does not.
-
-    `coded` and `sample` are the same memory, which only `move_to_compact` writes to.
-    """
-
-    coded: Coded
-    sample: Sample
-    codes: NDArray[np.uint32]  # (features / 4, rows)
-    ranks: IntArray  # (features, rows)
-    weight: LongArray  # (rows,)
-    total: LongArray
-    square: LongArray
-    target: FloatArray
-    repeats: IntArray
-    origin: IntArray  # (rows,) which row of the table each is
 
 
 @inner

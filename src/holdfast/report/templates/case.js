@@ -39,8 +39,8 @@ const cases = (() => {
     return [field.index, place < 0 ? NaN : place];
   }));
   const splitValue = (tree, node, row) => {
-    const feature = tree.feature[node], question = box.questions[feature];
-    return question ? answer(question, row) : row[feature];
+    const feature = tree.feature[node], custom = box.custom_features[feature];
+    return custom ? answer(custom, row) : row[feature];
   };
   const path = (tree, row) => {
     const nodes = [0];
@@ -86,7 +86,7 @@ const cases = (() => {
   };
   const outcome = (tree, nodes) => {
     const leaf = tree.leaves[nodes.at(-1)], head = make("p", "", "outcome");
-    head.append(make("strong", leaf.says), make("span", "class" in leaf ? `${leaf.decision ? "probability of " : ""}${box.target} = ${leaf.class}` : box.target));
+    head.append(make("strong", leaf.prediction), make("span", "class" in leaf ? `${leaf.decision ? "probability of " : ""}${box.target} = ${leaf.class}` : box.target));
     if (leaf.decision) head.append(make("span", `predicts ${leaf.decision}`, "decision"));
     return [head, make("p", [leaf.sentence, leaf.outside].filter(Boolean).join(" ")), ...(leaf.warning ? [make("p", leaf.warning, "warn")] : [])];
   };

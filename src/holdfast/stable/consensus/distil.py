@@ -174,7 +174,7 @@ class DistillationTask:
         self.coarse.code(n_jobs)  # before the threads start
         tasks = make_batches(range(n_trees), max(1, ROWS_PER_TASK // self.teacher_table.n_rows))
         grow = partial(self._grow_bootstrapped, units, stream)
-        parts = run_all(grow, tasks, n_jobs, progress=progress, kept="Students")
+        parts = run_all(grow, tasks, n_jobs, progress=progress, cache_name="Students")
         return self._make_students([tree for part in parts for tree in part], n_jobs=n_jobs)
 
     def grow_part(self, counts: IntArray, max_leaf_nodes: int, max_depth: int | None) -> Tree:

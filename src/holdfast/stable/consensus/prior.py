@@ -1,8 +1,8 @@
-"""The deployed tree as prior knowledge: what its rows count for beside new ones, leaf by leaf.
+"""The deployed tree as a prior: how its old rows are combined with new ones, leaf by leaf.
 
-The rows behind a deployed tree are gone. Its leaves still tell how many there were, and what they were like.
-A leaf that new rows reach lends its old rows to them, in equal shares. A leaf that none, or hardly any, reach
-is kept, with all splits above it.
+The rows behind a deployed tree are not stored; its leaves hold their number and their mean. The old rows of a
+leaf are shared equally among the new rows that reach it. A leaf that no new row, or hardly any, reaches is
+kept, with all splits above it.
 """
 
 from typing import NamedTuple
@@ -22,24 +22,24 @@ from holdfast.tree.stats import add_to_ancestors, class_counts, set_class_counts
 from holdfast.tree.tree import LEAF, Tree
 
 FEWEST_ROWS = 5  # a deployed leaf that fewer new rows reach is kept, with all splits above it
-DISCOUNTS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)  # what an old row may count for in leaf values
-CLEAR = 2.0  # gain of log likelihood at which a rate has clearly moved
+DISCOUNTS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)  # the weights of an old row in leaf values
+CLEAR = 2.0  # gain of log likelihood at which a rate has clearly changed
 
 
 class Prior(NamedTuple):
-    """A deployed tree, and how many rows it stands for."""
+    """A deployed tree and its effective number of rows."""
 
     tree: Tree
     n_rows: float  # in the choice of splits
-    n_carried: float  # in leaf values and counts: those that are not among the new rows again
+    n_carried: float  # in leaf values and counts: those that are not supplied again
 
     def blend(
-        self, answers: FloatArray, table: Table, repeats: IntArray, importance: FloatArray
+        self, predictions: FloatArray, table: Table, repeats: IntArray, importance: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Average a teacher's predictions with those of the tree, leaf by leaf; add the weight of old rows.
 
-        A new row of a leaf with n new and m old rows counts (n + m) / n times, and its answer is the mean of
-        the teacher's and the tree's with the weights n and m.
+        A new row of a leaf with n new and m old rows counts (n + m) / n times, and its prediction is the mean
+        of the teacher's and the tree's with the weights n and m.
         """
         leaf, target = self.tree.apply(table), table.schema.target
         predicted = get_teacher_means(self.tree)[leaf]
@@ -52,20 +52,20 @@ class Prior(NamedTuple):
             )
         ratio = self._ratios(leaf, table, repeats * importance)[leaf]
         share = (ratio / (1.0 + ratio))[:, None]
-        return (1.0 - share) * answers + share * predicted, importance * (1.0 + ratio)
+        return (1.0 - share) * predictions + share * predicted, importance * (1.0 + ratio)
 
     def _ratios(self, leaf: IntArray, table: Table, weight: FloatArray) -> FloatArray:
-        """Old rows per new row, at every leaf that new rows reach; 0 elsewhere."""
+        """Compute the old rows per new row at every leaf that new rows reach; 0 elsewhere."""
         new = np.bincount(leaf, weight, self.tree.n_nodes)
         new = new / new.sum() * count_effective_rows(table.weight, table.n_rows)
         total = self.tree.weight[0]
-        # A tree from elsewhere may not tell where its rows were: then they were where the new ones are.
+        # A tree of another library may have no weights: its rows are then taken to be where the new ones are.
         old = self.n_rows * (self.tree.weight / total if total > 0 else new / new.sum())
         ratios: FloatArray = np.divide(old, new, out=np.zeros(self.tree.n_nodes), where=new > 0)
         return ratios
 
     def leaves_to_keep(self, table: Table, repeats: IntArray) -> list[int]:
-        """The leaves that no new row, or hardly any, reaches: they stay, with all splits above them."""
+        """Find the leaves that no new row, or hardly any, reaches: they stay, with all splits above them."""
         n_rows = np.bincount(self.tree.apply(table), repeats, self.tree.n_nodes)
         few = FEWEST_ROWS if self.n_rows > 0 else 1
         return np.flatnonzero((self.tree.feature == LEAF) & (n_rows < few)).tolist()
@@ -73,11 +73,11 @@ class Prior(NamedTuple):
     # -- leaf values ------------------------------------------------------------------------------------
 
     def discounts(self, table: Table, repeats: IntArray) -> FloatArray:
-        """Compute what an old row counts for in the value of each leaf: 1 unless its rate has clearly moved.
+        """Compute the weight of an old row in the value of each leaf: 1 unless its rate has clearly changed.
 
-        A power prior: of a few discounts, the one under which the new rows are most likely, first for all
-        leaves together and then for each leaf, wherever the log likelihood gains `CLEAR` by it. Leaves to
-        keep, and nodes that are no leaves, have 1.
+        A power prior: the discount under which the new rows are most likely, first for all leaves together
+        and then for each leaf, wherever the log likelihood gains `CLEAR` by it. Leaves to keep and inner
+        nodes have 1.
         """
         leaf, keep = self.tree.apply(table), self.leaves_to_keep(table, repeats)
         if self.tree.schema.target.is_classes:
@@ -93,7 +93,7 @@ class Prior(NamedTuple):
         return discounts
 
     def _class_likelihood(self, leaf: IntArray, table: Table, repeats: IntArray) -> FloatArray:
-        """(discounts, nodes) Dirichlet-multinomial log likelihood of the new rows given the old ones."""
+        """Dirichlet-multinomial log likelihood of the new rows given the old ones, (discounts, nodes)."""
         from scipy.special import gammaln
 
         def log_beta(counts: FloatArray) -> FloatArray:
@@ -107,10 +107,11 @@ class Prior(NamedTuple):
         return np.stack([log_beta(a * old + new + 0.5) - log_beta(a * old + 0.5) for a in DISCOUNTS])
 
     def _number_likelihood(self, leaf: IntArray, table: Table, repeats: IntArray) -> FloatArray:
-        """(discounts, nodes) normal log likelihood of the mean of the new rows given that of the old ones."""
+        """Normal log likelihood of the mean of the new rows given the old ones, (discounts, nodes)."""
         n_nodes = self.tree.n_nodes
         n_new = np.bincount(leaf, repeats, n_nodes)
-        low, width = self._scale(table)
+        target = table.schema.target
+        low, width = target.low, (target.high - target.low) or 1.0
         mean = np.bincount(leaf, repeats * (table.target - low) / width, n_nodes) / np.maximum(n_new, 1.0)
         spread = np.bincount(leaf, repeats * ((table.target - low) / width - mean[leaf]) ** 2, n_nodes)
         n_old = self.tree.count * self._carried_share
@@ -121,21 +122,17 @@ class Prior(NamedTuple):
         for place, discount in enumerate(DISCOUNTS):
             error = variance * (1.0 / np.maximum(discount * n_old, 1e-9) + 1.0 / np.maximum(n_new, 1.0))
             error = np.where(is_known, error, 1.0)
-            away = np.square(mean - (self.tree.value[:, 0] - low) / width) / error
-            likelihood[place] = np.where(is_known, -0.5 * (np.log(error) + away), 0.0)
+            deviance = np.square(mean - (self.tree.value[:, 0] - low) / width) / error
+            likelihood[place] = np.where(is_known, -0.5 * (np.log(error) + deviance), 0.0)
         return likelihood
-
-    def _scale(self, table: Table) -> tuple[float, float]:
-        target = table.schema.target
-        return target.low, (target.high - target.low) or 1.0
 
     def add_to(
         self, tree: Tree, table: Table, repeats: IntArray, discounts: FloatArray, *, has_teacher_values: bool
     ) -> Tree:
         """Add the rows behind the deployed tree to those of a tree that was fitted to the new rows.
 
-        Values become the means of both, by their weights; counts, class counts and weights their sums. A leaf
-        that no new row, or hardly any, reaches is that of the deployed tree: these rows do not count.
+        Values become weighted means of both; counts, class counts and weights their sums. A leaf that no new
+        row, or hardly any, reaches is copied from the deployed tree, and its new rows do not count.
         """
         weight = np.asarray(repeats, np.float64) if table.weight is None else table.weight
         old_leaf, leaf = self.tree.apply(table), tree.apply(table)
@@ -144,7 +141,7 @@ class Prior(NamedTuple):
         share = discounts * self._carried_share
         share = np.divide(share, own, out=np.zeros(self.tree.n_nodes), where=own > 0)
         share[list(kept.values())] = 0.0
-        lent = weight * share[old_leaf]  # to each new row, of all that its leaf in the deployed tree has
+        lent = weight * share[old_leaf]  # to each new row, as a share of its leaf in the deployed tree
         if has_teacher_values and not tree.schema.target.is_classes:
             mean, deviation = compute_moments(tree, table, weight, leaf)
             tree = tree.replace(deviation=deviation, rows_mean=mean)
@@ -161,7 +158,7 @@ class Prior(NamedTuple):
         return self._with_sums(tree, own_sums, nodes, sources)
 
     def _with_sums(self, tree: Tree, sums: FloatArray, nodes: list[int], sources: list[int]) -> Tree:
-        """The tree with values and counts from what the nodes add up to; some are leaves of the deployed."""
+        """Set values and counts from the sums of the nodes; `nodes` copy leaves of the deployed tree."""
         n_values, is_classes = tree.value.shape[1], tree.schema.target.is_classes
         count, weight, effective = sums[:, :3].T
         divisor = np.where(weight > 0, weight, 1.0)
@@ -199,13 +196,13 @@ class Prior(NamedTuple):
         return enforce_monotonicity(set_outcome(filled, outcome), nodes)
 
     def _kept_leaves(self, tree: Tree, keep: list[int]) -> dict[int, int]:
-        """The leaves of another tree that are leaves to keep of the deployed tree, and these."""
+        """Map leaves of another tree to the leaves to keep of the deployed tree."""
         own, other = number_paths(self.tree), number_paths(tree)
         pairs = [(other[path], own[path]) for path in sorted(find_shared_paths(self.tree, tree))]
         return {node: source for node, source in pairs if tree.feature[node] == LEAF and source in keep}
 
     def _weight_unit(self, tree: Tree, table: Table) -> float:
-        """The weight of a row in a tree fitted to new rows, over that of a row in the deployed tree."""
+        """The weight of a row in a tree fitted to new rows, relative to that in the deployed tree."""
         old = float(self.tree.weight[0])
         new = float(tree.weight[0]) / count_effective_rows(table.weight, table.n_rows)
         if not old > 0:
@@ -216,7 +213,7 @@ class Prior(NamedTuple):
         return 1.0 if abs(unit - 1.0) * count <= most_rounded else unit
 
     def n_behind(self, table: Table, repeats: IntArray, discounts: FloatArray) -> float:
-        """The rows that an updated tree stands for: the new ones, and what is left of the old ones.
+        """Count the rows that an updated tree stands for: the new ones and the discounted old ones.
 
         A leaf that is kept stands for its old rows alone.
         """
@@ -239,16 +236,15 @@ class Prior(NamedTuple):
 
 
 def get_teacher_means(tree: Tree) -> FloatArray:
-    """What the teacher predicts at every node, on the mean; the values where a tree has no teacher."""
+    """The teacher's mean prediction at every node; the values of a tree without a teacher."""
     return tree.value if tree.teacher_mean is None else tree.teacher_mean
 
 
 def _leaf_sums(tree: Tree, unit: float = 1.0) -> FloatArray:
-    """Sums at leaves, 0 elsewhere: rows, weight, effective rows, rows of each class; of means, values.
+    """Sum at leaves, 0 elsewhere: rows, weight, effective rows, rows of each class, and weighted means.
 
-    The means are those of the teacher and of the rows, each times the weight.
-
-    Of numbers, the weighted second moment stands in place of the rows of classes.
+    The weighted means are those of the teacher, of the rows, and the values. For numbers, the weighted second
+    moment replaces the rows of classes.
     """
     weight, mean = tree.weight * unit, tree.observed_mean
     effective = tree.count if tree.effective is None else tree.effective
@@ -263,7 +259,7 @@ def _leaf_sums(tree: Tree, unit: float = 1.0) -> FloatArray:
 
 
 def _count_whole_rows(sums: FloatArray, tree: Tree) -> None:
-    """Round what discounts leave of rows to whole ones."""
+    """Round discounted rows to whole ones."""
     n_classes = len(tree.schema.target.classes)
     sums[:, 3 : 3 + n_classes] = np.rint(sums[:, 3 : 3 + n_classes])
     sums[:, 0] = sums[:, 3 : 3 + n_classes].sum(axis=1) if n_classes else np.rint(sums[:, 0])

@@ -119,7 +119,7 @@ class ConsensusSearch:
         distance go to the tree that explains more, then to the earlier start.
         """
         search = partial(ConsensusProblem.search, self.problem, bounds=self.bounds(tolerance))
-        results = run_all(search, starts, n_jobs, kept="Consensus trees")
+        results = run_all(search, starts, n_jobs, cache_name="Consensus trees")
         return min(results, key=lambda each: (each.distance, -each.explained))
 
     @cached_property

@@ -16,17 +16,24 @@ from holdfast.stable.rows import TrainingSet
 from holdfast.tree.tree import Tree
 
 SIZES = (MOST_LEAVES, 24, 48)
-ENOUGH = 0.97  # of what the best size explains: more leaves for the rest are not worth their distance
+ENOUGH = 0.97  # of what the best size explains: the rest does not justify the distance of more leaves
 CLEAR = 4.0  # standard errors by which a larger size must be better than twelve leaves
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SizeChoice(ViewMixin):
-    """What trees of each size explain of rows that they have not seen, and which size was taken.
+    """The R² of trees of each size on held-out rows, and the chosen size.
 
     It is the smallest size that explains 97 % of what the best one does, if that is better than twelve leaves
-    by more than four standard errors, and else twelve. Sizes below twelve are never taken: they would change
+    by more than four standard errors, and else twelve. Sizes below twelve are never chosen: they would change
     from sample to sample, and a fixed smaller size is more stable.
+
+    Examples
+    --------
+    >>> sizes, nothing = np.array([12, 24, 48]), np.zeros(3)
+    >>> choice = SizeChoice(sizes, np.array([0.5, 0.5, 0.49]), nothing, nothing)
+    >>> choice.max_leaf_nodes, choice.reason
+    (12, '12 leaves: more leaves explain no more of the held-out rows (R² 0.5).')
     """
 
     sizes: LongArray  # the most leaves, the least first
@@ -43,19 +50,19 @@ class SizeChoice(ViewMixin):
 
     @property
     def chosen(self) -> int:
-        """The place of the size that was taken."""
+        """The place of the chosen size."""
         place = int(np.argmax(self.explained >= ENOUGH * self.explained.max()))
         is_clear = self.difference[place] > CLEAR * self.difference_error[place]
         return place if is_clear else 0
 
     @property
     def max_leaf_nodes(self) -> int:
-        """The most leaves that were taken."""
+        """The chosen size."""
         return int(self.sizes[self.chosen])
 
     @property
     def reason(self) -> str:
-        """Why this size was taken, in words."""
+        """The reason of the choice, in words."""
         texts = [number_text(max(float(each), 0.0), 3) for each in self.explained]
         place, usual = self.chosen, f"{self.sizes[0]} leaves"
         if place == 0:
@@ -76,7 +83,7 @@ class SizeChoice(ViewMixin):
         return f"{reason}; {self.sizes[place + 1]} leaves would add {more}."
 
     def columns(self) -> dict[str, list[Any]]:
-        """The table: names of columns, and one entry per size."""
+        """Return the figures as columns: a list for every name, with one entry per size."""
         return {
             "max_leaf_nodes": self.sizes.tolist(),
             "explained": self.explained.tolist(),
@@ -86,7 +93,17 @@ class SizeChoice(ViewMixin):
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per size, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        """Return one row per size.
+
+        Parameters
+        ----------
+        backend : str, optional
+            "pandas", "polars" or "pyarrow"; by default the first that is installed.
+
+        Returns
+        -------
+        DataFrame
+        """
         import narwhals as nw
 
         from holdfast.tree.frame import frame_from
@@ -96,15 +113,14 @@ class SizeChoice(ViewMixin):
         return frame_from(columns, types | {"max_leaf_nodes": nw.Int64, "chosen": nw.Boolean}, backend)
 
     def _view(self) -> View:
-
-        return size_choice_view(self)
+        return View(size_choice_table(self, self.reason))
 
 
 def choose_size(rows: TrainingSet, held_out: Sequence[tuple[BoolArray, Sequence[Tree]]]) -> SizeChoice:
-    """Choose among SIZES by trees of each size on rows that they have not seen.
+    """Choose among SIZES by trees of each size on the rows held out from them.
 
-    The trees are students: to search for the consensus trees of every size would take far longer, and the
-    differences between sizes are alike.
+    The trees are students: searching for the consensus trees of every size would take far longer, and the
+    differences between sizes are about the same.
     """
     explained, differences, errors = [], [], []
     for flags, trees in held_out:
@@ -113,23 +129,23 @@ def choose_size(rows: TrainingSet, held_out: Sequence[tuple[BoolArray, Sequence[
         metric = make_metric("brier" if target.is_classes else "squared_error", target)
         true_values = TrueValues.of(part, subset_groups(rows.groups, flags))
         predictions = [tree.value[tree.apply(part)] for tree in trees]
-        constant = metric.value(_constant(rows, flags), true_values)
+        constant = metric.value(_predict_constant(rows, flags), true_values)
         scale = -constant if constant < 0 else 1.0
         explained.append([1.0 + metric.value(each, true_values) / scale for each in predictions])
-        found = [score_difference(metric, predictions[0], each, true_values) for each in predictions]
-        differences.append([each.value / scale for each in found])
-        errors.append([each.error / scale for each in found])
+        gains = [score_difference(metric, predictions[0], each, true_values) for each in predictions]
+        differences.append([each.value / scale for each in gains])
+        errors.append([each.error / scale for each in gains])
     return SizeChoice(
         sizes=np.array(SIZES),
         explained=np.mean(explained, axis=0),
         difference=np.mean(differences, axis=0),
-        # Rows held out several times count once: the mean error, as of one division.
+        # Rows held out several times count once: the mean error is that of one division.
         difference_error=np.mean(errors, axis=0) / np.sqrt(_n_times(rows, held_out)),
     )
 
 
-def _constant(rows: TrainingSet, held_out: BoolArray) -> FloatArray:
-    """What the target of the other rows predicts for the rows held out: the base rate or the mean."""
+def _predict_constant(rows: TrainingSet, held_out: BoolArray) -> FloatArray:
+    """Predict the rows held out by the base rate or the mean of the others."""
     table, target = rows.table, rows.table.schema.target
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     training = ~held_out if weight[~held_out].sum() > 0 else held_out
@@ -142,31 +158,26 @@ def _constant(rows: TrainingSet, held_out: BoolArray) -> FloatArray:
 
 
 def _n_times(rows: TrainingSet, held_out: Sequence[tuple[BoolArray, Sequence[Tree]]]) -> float:
-    """How many times more rows were held out once than in one of the divisions."""
+    """The ratio of all rows held out to those of one division."""
     flags = np.array([each for each, _ in held_out])
     return float(flags.any(axis=0).sum() / flags.sum(axis=1).mean())
 
 
-# -- The sizes that a consensus tree was chosen from, as a table ---------------------------------------------
-
-
-def size_choice_view(choice: SizeChoice) -> View:
-    """One line for each size, and why one of them was chosen."""
-    return View(size_choice_table(choice, choice.reason))
+# -- The choice as text --------------------------------------------------------------------------------------
 
 
 def size_choice_table(choice: SizeChoice, note: str = "") -> TextTable:
-    """One line for each size."""
+    """Make the table of sizes."""
     headings = ["leaves", "held-out R²", f"more than {choice.sizes[0]} leaves", ""]
-    rows = [_cells(choice, place) for place in range(len(choice))]
+    rows = []
+    for place, size in enumerate(choice.sizes):
+        gain, error = float(choice.difference[place]), float(choice.difference_error[place])
+        rows.append(
+            [
+                str(size),
+                number_text(float(choice.explained[place]), 3),
+                estimate_text(gain, error, room=7) if place else "",
+                "chosen" if place == choice.chosen else "",
+            ]
+        )
     return TextTable(headings, rows, note=note, sides=">>><", widths=(6, 19, 19, 0), marked=[choice.chosen])
-
-
-def _cells(choice: SizeChoice, place: int) -> list[str]:
-    gain, error = float(choice.difference[place]), float(choice.difference_error[place])
-    return [
-        str(choice.sizes[place]),
-        number_text(float(choice.explained[place]), 3),
-        "" if place == 0 else estimate_text(gain, error, room=7),
-        "chosen" if place == choice.chosen else "",
-    ]

@@ -1,7 +1,7 @@
-"""Teachers: models that are not one tree, whose predictions small trees are distilled from.
+"""Teachers: models that small trees are distilled from.
 
-The mean of several models of different kinds moves less from sample to sample than any of them. What is drawn
-at random goes by the rows alone: another seed gives the same teacher.
+The mean of several models of different kinds varies less from sample to sample than any of them. Random draws
+depend on the rows alone: every random state gives the same teacher.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ SOLVED = 1e-9  # of equations that are solved step by step: the error that is le
 class TeacherData:
     """The rows that a teacher is fitted to, and the rows that it predicts: by default the same."""
 
-    table: Table  # weighted as the classes are to count; numbers from 0 to 1
+    table: Table  # with class weights; numbers from 0 to 1
     groups: LongArray | None
     n_jobs: int | None
     categories: Categories = "shrunk"
-    others: Table | None = None  # predicted instead
+    others: Table | None = None  # to predict instead
 
     @classmethod
     def of(
@@ -66,21 +66,21 @@ class TeacherData:
         settings: StabilitySettings,
         training: BoolArray | None = None,
     ) -> TeacherData:
-        """The rows, weighted as they are to count, and numbers from 0 to 1.
+        """Apply the weights, and scale numbers to 0 to 1.
 
         With `training`, the teacher is fitted to these rows, and predicts all.
         """
         if table.weight is not None or not (weight == 1.0).all():
             table = replace(table, weight=weight)
         elif "coded" not in table.__dict__:
-            table = table.subset(slice(None))  # whose codes are forgotten with it
+            table = table.subset(slice(None))  # whose codes are released with it
         target = table.schema.target
         if not target.is_classes:  # squares of fractions neither overflow nor vanish
             fraction = np.zeros(table.n_rows)
             if target.low < target.high:
                 fraction = fraction_of_range(table.target, target.low, target.low, target.high)
             schema = replace(table.schema, target=Target(target.name))
-            identity = row_hashes(table)  # what is drawn for a row goes by what it was
+            identity = row_hashes(table)  # random draws depend on the row before scaling
             table = Table(schema, table.columns, fraction, table.weight, identity)
         data = cls(table, groups, settings.n_jobs, settings.rules.categories)
         if training is None:
@@ -142,9 +142,12 @@ def part_weights(teacher: Any) -> dict[Any, float]:
 def part_predictions(data: TeacherData, parts: Iterable[Any]) -> list[FloatArray]:
     """Predict with every part of a teacher: fractions of the classes, or a number from 0 to 1."""
     target, n_rows = data.table.schema.target, data.predicted.n_rows
-    if target.is_classes and len(present := np.unique(data.table.target)) == 1:  # there is nothing to learn
+    if target.is_classes and len(present := np.unique(data.table.target)) == 1:  # nothing to fit
         return [np.eye(len(target.classes))[np.full(n_rows, present[0])] for _ in parts]
-    fits = [PARTS[part] if isinstance(part, str) else partial(_foreign, estimator=part) for part in parts]
+    fits = [
+        PARTS[part] if isinstance(part, str) else partial(_predict_estimator, estimator=part)
+        for part in parts
+    ]
     return [run_cached("Teacher", fit, data) for fit in fits]
 
 
@@ -196,7 +199,7 @@ def _bagged(data: TeacherData, splitter: Literal["best", "random"], sampling: Sa
 
 
 def _boosting(data: TeacherData) -> FloatArray:
-    """All rows in every round: nothing is drawn, and another seed changes nothing."""
+    """Boost on all rows in every round, without random draws."""
     settings = BoostingSettings(
         "log_loss" if data.is_classes else "squared_error",
         n_estimators=N_ROUNDS,
@@ -213,15 +216,7 @@ def _boosting(data: TeacherData) -> FloatArray:
 # -- linear models and kernels ----------------------------------------------------------------------------
 
 
-def _linear(data: TeacherData) -> FloatArray:
-    return _penalised(data, RIDGE, is_kernel=False)
-
-
-def _kernel(data: TeacherData) -> FloatArray:
-    return _penalised(data, KERNEL_RIDGE, is_kernel=True)
-
-
-def _penalised(data: TeacherData, c: float, *, is_kernel: bool) -> FloatArray:
+def _predict_penalised(data: TeacherData, *, c: float, is_kernel: bool) -> FloatArray:
     """Predict with a logistic or linear model with a penalty on the squares of its coefficients.
 
     It is fitted to a part of many rows, drawn by their keys, and predicts some rows at a time.
@@ -232,7 +227,7 @@ def _penalised(data: TeacherData, c: float, *, is_kernel: bool) -> FloatArray:
         drawn = select_lowest(keys, (SEED, Branch.TEACHER_ROWS), n_drawn)
         if len(np.unique(table.target[drawn])) > 1:
             table, keys = table.subset(drawn), keys[drawn]
-    # One thread: sums of floats must not depend on how many there are.
+    # One thread: sums of floats must not depend on the number of threads.
     with threadpool_limits(1, user_api="blas"):
         design = DesignMatrix.of(table)
         matrix = design.compact(table)
@@ -240,7 +235,7 @@ def _penalised(data: TeacherData, c: float, *, is_kernel: bool) -> FloatArray:
         if is_kernel:
             stream = (SEED, Branch.TEACHER_LANDMARKS)
             landmarks = Landmarks.of(matrix, keys, stream, len(table.schema.columns))
-        predict = _fitted(table, matrix if landmarks is None else _features(landmarks, matrix), c)
+        predict = _fit(table, matrix if landmarks is None else _features(landmarks, matrix), c)
         parts = []
         for begin in range(0, data.predicted.n_rows, ROWS_AT_A_TIME):
             part = design.compact(data.predicted, slice(begin, begin + ROWS_AT_A_TIME))
@@ -253,7 +248,7 @@ def _features(landmarks: Landmarks, matrix: Matrix) -> FloatArray:
     return np.concatenate([landmarks.features(matrix[begin : begin + ROWS_AT_A_TIME]) for begin in blocks])
 
 
-def _fitted(table: Table, matrix: Matrix, c: float) -> Callable[[Matrix], FloatArray]:
+def _fit(table: Table, matrix: Matrix, c: float) -> Callable[[Matrix], FloatArray]:
     """Fit the model, and return what predicts with it."""
     from sklearn.linear_model import LogisticRegression, Ridge
 
@@ -261,31 +256,31 @@ def _fitted(table: Table, matrix: Matrix, c: float) -> Callable[[Matrix], FloatA
     if not table.schema.target.is_classes:
         centre = np.average(table.target, weights=weight)
         spread = np.sqrt(np.average((table.target - centre) ** 2, weights=weight)) or 1.0
-        # Of a dense matrix the equations are solved at once, and the tolerance is not asked for.
+        # The tolerance matters for sparse matrices alone: dense equations are solved directly.
         ridge = Ridge(alpha=1.0 / c, tol=SOLVED).fit(
             matrix, (table.target - centre) / spread, sample_weight=weight
         )
         return lambda rows: np.asarray(ridge.predict(rows)[:, None] * spread + centre, np.float64)
     present = np.unique(table.target)  # two at least
-    # Newton's method comes to the same digits on every machine, but takes the square of many columns.
-    by_newton = len(present) == 2 and matrix.shape[1] <= MOST_NEWTON
+    # Newton's method gives the same digits on every machine, but needs the square of the columns.
+    is_newton = len(present) == 2 and matrix.shape[1] <= MOST_NEWTON
     model = LogisticRegression(
-        C=c, solver="newton-cholesky" if by_newton else "lbfgs", tol=1e-6, max_iter=1000
+        C=c, solver="newton-cholesky" if is_newton else "lbfgs", tol=1e-6, max_iter=1000
     ).fit(matrix, table.target, sample_weight=weight)
 
     def predict(rows: Matrix) -> FloatArray:
-        answers = np.zeros((rows.shape[0], len(table.schema.target.classes)))
-        answers[:, present] = model.predict_proba(rows)
-        return answers
+        predicted = np.zeros((rows.shape[0], len(table.schema.target.classes)))
+        predicted[:, present] = model.predict_proba(rows)
+        return predicted
 
     return predict
 
 
-# -- what the user gives --------------------------------------------------------------------------------
+# -- estimators of the user -----------------------------------------------------------------------------
 
 
-def _foreign(data: TeacherData, estimator: Any) -> FloatArray:
-    """Predict with a clone of an estimator; it sees the columns as a matrix of numbers."""
+def _predict_estimator(data: TeacherData, estimator: Any) -> FloatArray:
+    """Predict with a clone of an estimator, fitted to the columns as a matrix of numbers."""
     from sklearn.base import clone
     from sklearn.utils.validation import has_fit_parameter
 
@@ -304,30 +299,30 @@ def _foreign(data: TeacherData, estimator: Any) -> FloatArray:
     model.fit(matrix, label_array(classes)[table.target], **weight)
     predicted = np.asarray(model.predict_proba(predicted_matrix), np.float64)
     place = {label: number for number, label in enumerate(classes)}
-    answers = np.zeros((len(predicted_matrix), len(classes)))
-    answers[:, [place[label] for label in label_array(model.classes_).tolist()]] = predicted
-    return answers
+    in_order = np.zeros((len(predicted_matrix), len(classes)))
+    in_order[:, [place[label] for label in label_array(model.classes_).tolist()]] = predicted
+    return in_order
 
 
 Part = Callable[[TeacherData], FloatArray]
 
-# The parts by name; a further one is a function here and a line in this table.
+# The parts by name.
 PARTS: Mapping[str, Part] = {
     "forest": _forest,
     "extra-trees": _extra_trees,
     "boosting": _boosting,
-    "linear": _linear,
-    "kernel": _kernel,
+    "linear": partial(_predict_penalised, c=RIDGE, is_kernel=False),
+    "kernel": partial(_predict_penalised, c=KERNEL_RIDGE, is_kernel=True),
 }
 
-# Teachers of several parts, and how much each of them counts.
+# Teachers of several parts, with the weights of these.
 TEACHERS: Mapping[str, Mapping[Any, float]] = {
     "blend": {"forest": 1.0, "extra-trees": 1.0, "boosting": 1.0, "linear": 2.0, "kernel": 2.0},
 }
 
-# -- Weights of the parts of a teacher, chosen by rows that the parts have not seen --------------------------
+# -- Weights of the parts of a teacher, chosen on held-out rows ----------------------------------------------
 
-LEAST_GAIN = 0.1  # of the squared error: less is not worth weights that change with the sample
+LEAST_GAIN = 0.1  # of the squared error: for less, the weights would change with the sample
 CLEAR = 3.0  # standard errors of the gain: on few rows, a tenth is chance
 PULL = 0.1  # towards the usual weights, in units of their squared error
 LEAST_ERROR = 1e-6  # of the sum of squares of the truth
@@ -354,10 +349,10 @@ class HeldOutPredictions(NamedTuple):
 
 
 def choose_part_weights(held_out: Sequence[HeldOutPredictions], usual: FloatArray) -> FloatArray:
-    """Find weights of the parts with clearly less squared error, by a tenth at least; or else the usual ones.
+    """Choose weights of the parts with clearly less squared error, by a tenth at least; else the usual ones.
 
     They minimise error(w) / error(usual) + 0.1 * |w - usual|^2 over w >= 0 of sum 1, and are then rounded:
-    stacking as Breiman has it, drawn towards the usual weights.
+    Breiman's stacking, shrunk towards the usual weights.
 
     >>> truth = np.array([[0.0], [1.0], [0.0], [1.0]])
     >>> held_out = HeldOutPredictions([truth, 1 - truth], truth, None)
@@ -370,16 +365,16 @@ def choose_part_weights(held_out: Sequence[HeldOutPredictions], usual: FloatArra
     square, mixed, total = products[:-1, :-1], products[:-1, -1], products[-1, -1]
 
     before = float(usual @ square @ usual - 2 * usual @ mixed + total)
-    if not before > LEAST_ERROR * total:  # of one class, say: what is left is rounding
+    if not before > LEAST_ERROR * total:  # as for one class, where the error is rounding
         return usual
     # A heavy weight on the sum of the weights makes it 1.
     n_parts, heavy = len(usual), 1e4
     quadratic = square / before + PULL * np.eye(n_parts) + heavy
     root = np.linalg.cholesky(quadratic).T
-    found, _ = nnls(root, np.linalg.solve(root.T, mixed / before + PULL * usual + heavy))
-    found = np.round(found / found.sum(), DIGITS)
-    gain, gain_error = _gain(held_out, usual, found / found.sum())
-    return found if gain >= max(LEAST_GAIN * before, CLEAR * gain_error) else usual
+    weights, _ = nnls(root, np.linalg.solve(root.T, mixed / before + PULL * usual + heavy))
+    weights = np.round(weights / weights.sum(), DIGITS)
+    gain, gain_error = _gain(held_out, usual, weights / weights.sum())
+    return weights if gain >= max(LEAST_GAIN * before, CLEAR * gain_error) else usual
 
 
 def _products(held_out: HeldOutPredictions) -> FloatArray:
@@ -391,14 +386,14 @@ def _products(held_out: HeldOutPredictions) -> FloatArray:
 
 
 def _gain(
-    held_out: Sequence[HeldOutPredictions], usual: FloatArray, found: FloatArray
+    held_out: Sequence[HeldOutPredictions], usual: FloatArray, chosen: FloatArray
 ) -> tuple[float, float]:
-    """How much less the squared error is with the weights found, and the standard error of that."""
+    """Compute the reduction of the squared error by the chosen weights, and its standard error."""
     gains = []
     for each in held_out:
         errors = [
             ((np.tensordot(weights, np.array(each.predictions), 1) - each.truth) ** 2).sum(axis=1)
-            for weights in (usual, found)
+            for weights in (usual, chosen)
         ]
         gains.append((errors[0] - errors[1]) * (1.0 if each.weight is None else each.weight))
     # Rows that several divisions hold out are counted as often as in one of them.
@@ -413,7 +408,7 @@ if TYPE_CHECKING:
 
     Matrix: TypeAlias = FloatArray | csr_array
 
-MOST_DEVIATIONS = 3.0  # values further out are taken for as far
+MOST_DEVIATIONS = 3.0  # values farther out are clipped
 N_LANDMARKS = 150
 WIDTH = 0.3  # of the kernel: times the squared distance, divided by the number of features
 MOST_DENSE = 2**22  # numbers of a matrix that is mostly zeros: 32 MiB
@@ -421,7 +416,7 @@ DENSE_FRACTION = 0.25  # of numbers other than zero, from which on a dense matri
 
 
 class _Column(NamedTuple):
-    """How one feature becomes columns of the matrix."""
+    """The coding of one feature as columns of the matrix."""
 
     place: int  # of the feature
     n_categories: int = 0  # above 0: a column for each category
@@ -429,7 +424,7 @@ class _Column(NamedTuple):
     middle: float = 0.0  # in place of missing values
     mean: float = 0.0
     spread: float = 0.0  # 0: the numbers are constant, and have no column
-    has_missing: bool = False  # one more column: is the value missing?
+    has_missing: bool = False  # one more column flags missing values
 
     @property
     def width(self) -> int:
@@ -466,9 +461,9 @@ class _Column(NamedTuple):
 class DesignMatrix(NamedTuple):
     """How the features of a table become columns of numbers, those of other rows included.
 
-    Features come in the order of their names: numbers standardised and clipped, one column a category. Where
-    a value is missing the median stands, and one more column says so. Ordered categories count as numbers,
-    custom features as 0 and 1.
+    Features come in the order of their names: numbers standardised and clipped, one column a category.
+    Missing values are replaced by the median, and flagged in one more column. Ordered categories count as
+    numbers, custom features as 0 and 1.
 
     >>> table = Table.from_arrays([[1.0, "a"], [3.0, "b"]], ["no", "yes"])
     >>> DesignMatrix.of(table).dense(table).tolist()
@@ -496,7 +491,7 @@ class DesignMatrix(NamedTuple):
         return matrix
 
     def compact(self, table: Table, rows: slice = slice(None)) -> Matrix:
-        """The same, without its zeros where they would fill the memory: many categories are little else."""
+        """The matrix of some rows, sparse where many categories would fill the memory with zeros."""
         n_filled = sum(1 if each.n_categories else each.width for each in self.columns)
         if table.n_rows * self.width <= MOST_DENSE or n_filled >= DENSE_FRACTION * self.width:
             return self.dense(table, rows)
@@ -526,7 +521,7 @@ def _columns(table: Table) -> Iterator[_Column]:
 
 
 class Landmarks(NamedTuple):
-    """Nystroem's features of a Gaussian kernel: how much each row resembles some rows, the landmarks."""
+    """Nystroem's features of a Gaussian kernel: the similarity of each row to some rows, the landmarks."""
 
     rows: FloatArray  # (landmarks, columns of the design matrix)
     basis: FloatArray

@@ -448,9 +448,8 @@ def _score(rows: TrainingSet, metric: Metric, judged: Sequence[Sequence[Tree]]) 
     value = round_last_digits(np.mean(values, axis=0))
     error = np.mean(errors, axis=0)
     if rows.division.is_cross_fitted:
-        # The same rows are held out several times over: only folds of one division are independent.
-        n_folds = 1 / float(np.mean([held_out.mean() for held_out in rows.division.validation]))
-        error = np.std(values, axis=0, ddof=1) / np.sqrt(n_folds)
+        # Only folds of one division are independent.
+        error = np.std(values, axis=0, ddof=1) / np.sqrt(rows.division.n_folds)
     return Scores(value, error, value, error, reliability=1.0)
 
 
