@@ -31,7 +31,9 @@ HARMLESS = {
     *("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_THREADING_LAYER_PRIORITY"),
     *("NUMBA_WARNINGS", "NUMBA_DISABLE_PERFORMANCE_WARNINGS", "NUMBA_CAPTURED_ERRORS", "NUMBA_COLOR_SCHEME"),
 }
-_IMPORT = re.compile(r"^from holdfast\.kernels(?:\.([\w.]+))? import \(?([\w, ]*)", re.MULTILINE)
+_IMPORT = re.compile(
+    r"^from holdfast\.kernels(?:\.([\w.]+))? import (?:\(([\w,\s]*)\)|([\w, ]*))", re.MULTILINE
+)
 
 
 def machine() -> str:
@@ -83,17 +85,18 @@ def has_shipped_code(module: str, kernel: str) -> bool:
 
 
 @cache
-def hash_sources(module: str) -> str:
-    """Return a digest of the sources of a module's kernels: the module, and those that it imports."""
+def hash_sources(module: str | None = None) -> str:
+    """Return a digest of the sources of a module's kernels: the module, and those that it imports; or of all."""
     seen: set[Path] = set()
-    waiting = [_path(module), PACKAGE / "_numba.py", PACKAGE / "jit.py"]
+    waiting = sorted(PACKAGE.rglob("*.py")) if module is None else [_path(module)]
+    waiting += [PACKAGE / "_numba.py", PACKAGE / "jit.py"]
     while waiting:
         path = waiting.pop()
         if path in seen:
             continue
         seen.add(path)
-        for name, members in _IMPORT.findall(path.read_text(encoding="utf-8")):
-            waiting.extend(_modules(name, members))
+        for name, several, members in _IMPORT.findall(path.read_text(encoding="utf-8")):
+            waiting.extend(_modules(name, several or members))
     digest = hashlib.sha256()
     for path in sorted(seen):
         digest.update(path.relative_to(PACKAGE).as_posix().encode())
