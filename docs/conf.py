@@ -10,7 +10,7 @@ sys.path.insert(0, str(HERE / "_extensions"))
 project = "holdfast"
 author = "the holdfast developers"
 copyright = "the holdfast developers"  # noqa: A001
-release = version = installed_version("holdfast")
+release = version = installed_version("holdfast-trees")
 
 extensions = [
     "myst_parser",

@@ -399,7 +399,7 @@ def test_a_broken_parquet_file_raises_an_error_in_one_line(
 
 def test_parquet_without_a_library_names_the_extra(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "find_spec", lambda name: None)
-    with pytest.raises(DataError, match=r"pip install 'holdfast\[io\]'.*CSV"):
+    with pytest.raises(DataError, match=r'pip install "holdfast-trees\[io\]".*CSV'):
         read_file(written(b"PAR1", "data.parquet"))
 
 

@@ -66,7 +66,7 @@ def test_parquet_has_nulls_for_gaps_and_text_for_mixed_labels(
 
 def test_parquet_without_a_library_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "find_spec", lambda name: None)
-    with pytest.raises(DataError, match=r"pip install 'holdfast\[io\]'"):
+    with pytest.raises(DataError, match=r'pip install "holdfast-trees\[io\]"'):
         write_file({"a": [1]}, tmp_path / "out.parquet")
 
 

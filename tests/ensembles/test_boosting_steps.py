@@ -1,14 +1,12 @@
 """How far a leaf of a boosted tree steps: no step raises the loss of the rows that it was learnt from."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, xlogy
 
@@ -16,15 +14,14 @@ from holdfast._arrays import FloatArray
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import BoostingSettings, boost
 from holdfast.io.model_file import model_to_json
-from holdfast.kernels._numba import KernelCompiler
 from holdfast.kernels.boosting.leaves import SURE_STEP, shorten_step
+from holdfast.kernels.jit import compile_uncached
 from holdfast.tree.tree import LEAF
 
 # A kernel for kernels has no door to Python: it is called through a small one that has.
-compiled: Callable[[Any], Any] = njit(pipeline_class=KernelCompiler)
 
 
-@compiled
+@compile_uncached
 def shortened_step(step: float) -> float:
     return shorten_step(step)  # type: ignore[no-any-return]
 

@@ -1,11 +1,9 @@
 """The kernels of boosting: sums over bins, splits by gradient and hessian, trees against a slow twin."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from numba import njit
 
 from holdfast._arrays import FloatArray, IntArray, LongArray
 from holdfast.data.schema import Feature, Schema, Target
@@ -15,25 +13,24 @@ from holdfast.ensembles import boosted_tree as newton
 from holdfast.ensembles.binned_splits import BinnedSplits
 from holdfast.ensembles.boosted_tree import Derivatives, TreeShape
 from holdfast.growth.rules import GrowthRules
-from holdfast.kernels._numba import KernelCompiler
 from holdfast.kernels.boosting.histogram import TRAINING, UNUSED, Gradients, count_block, subtract
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.growth.nodes import END, FEATURE, N_FIELDS, NONE, SET_START, SLOT, START
+from holdfast.kernels.jit import compile_uncached
 from holdfast.parallel.tasks import ThreadPool
 from reference.boosting import Growing, Node
 from reference.boosting_losses import Setting
 
 # A kernel for kernels has no door to Python: it is called through a small one that has.
-compiled: Callable[[Any], Any] = njit(pipeline_class=KernelCompiler)
 
 
-@compiled
+@compile_uncached
 def count(coded: Coded, gradients: Gradients, rows: IntArray, ordered: LongArray, out: LongArray) -> None:
     for block in range(coded.codes.shape[0]):
         count_block(coded, gradients, rows, ordered, block, out)
 
 
-@compiled
+@compile_uncached
 def take_from(coded: Coded, whole: LongArray, part: LongArray) -> None:
     for block in range(coded.codes.shape[0]):
         subtract(coded, block, whole, part)

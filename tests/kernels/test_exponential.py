@@ -4,15 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from numba import njit
 
 from holdfast._arrays import FloatArray
-from holdfast.kernels._numba import KernelCompiler
 from holdfast.kernels.boosting.losses import HIGHEST_EXPONENT, LOWEST, exp
+from holdfast.kernels.jit import compile_uncached
 
 
 # A function for kernels has no door to Python: it is called through a small one that has.
-@njit(pipeline_class=KernelCompiler)
+@compile_uncached
 def powers(x: FloatArray, out: FloatArray) -> None:
     for i in range(len(x)):
         out[i] = exp(x[i])

@@ -1,13 +1,9 @@
 """The parts of the growing kernel, and whole trees of thousands of nodes against the vectorised oracle."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
 
 from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Feature, Schema, Target
@@ -15,29 +11,28 @@ from holdfast.data.table import Table
 from holdfast.growth.grow import COMPACT_ROWS, _plan, grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import first_sample, fixed_point_sample
-from holdfast.kernels._numba import KernelCompiler
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.histogram import Coded, Sample, count_all
 from holdfast.kernels.growth.nodes import pop, push
 from holdfast.kernels.growth.sorting import sort_by, sort_keys
+from holdfast.kernels.jit import compile_uncached
 from reference.large_tables import large_table
 from reference.scan import findings
 
 # Kernels for kernels have no door to Python: each is called through a small one that has.
-compiled: Callable[[Any], Any] = njit(pipeline_class=KernelCompiler)
 
 
-@compiled
+@compile_uncached
 def sort_all(keys: LongArray) -> None:
     sort_keys(keys, 0, len(keys), np.empty(128, np.int64))
 
 
-@compiled
+@compile_uncached
 def sort_all_by(order: LongArray, values: FloatArray) -> None:
     sort_by(order, values, len(order))
 
 
-@compiled
+@compile_uncached
 def drain(priority: FloatArray, out: LongArray) -> None:
     heap = np.empty(len(priority), np.int64)
     for node in range(len(priority)):
@@ -46,7 +41,7 @@ def drain(priority: FloatArray, out: LongArray) -> None:
         out[i] = pop(heap, priority, len(priority) - i)
 
 
-@compiled
+@compile_uncached
 def count(
     plan: Plan,
     coded: Coded,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from holdfast._arrays import FloatArray, LongArray
-from holdfast.kernels._numba import by_reference
+from holdfast.kernels.jit import by_reference
 from holdfast.kernels.jit import allocating, inner, kernel
 
 
@@ -178,7 +178,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast._arrays import FloatArray
-from holdfast.kernels._numba import by_reference, keep
+from holdfast.kernels.jit import by_reference, keep
 from holdfast.kernels.jit import allocating, inlined, inner, kernel
 
 

@@ -1,27 +1,21 @@
 """The rows of a small node, sorted by every feature once and divided with each split."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numba import njit
 
 from holdfast._arrays import ByteArray, IntArray
 from holdfast.data.binning import code_columns
 from holdfast.data.schema import Feature
-from holdfast.kernels._numba import KernelCompiler
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.growth.small_nodes import SortedRows, divide_sorted, sort_rows
-from holdfast.kernels.jit import int64
+from holdfast.kernels.jit import compile_uncached, int64
 
 # Kernels for kernels have no door to Python: each is called through a small one that has.
-compiled: Callable[[Any], Any] = njit(pipeline_class=KernelCompiler)
 
 
-@compiled
+@compile_uncached
 def sort_and_divide(
     coded: Coded, rows: IntArray, goes_left: ByteArray, first: int, out: SortedRows, divided: IntArray
 ) -> None:

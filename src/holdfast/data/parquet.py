@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from holdfast._arrays import FloatArray
 from holdfast._files import check_is_file
 from holdfast._text import RowLabels, quoted
+from holdfast._version import install_command
 from holdfast.data.cells import DATES_WAY_OUT, Cells
 from holdfast.data.columns import to_label
 from holdfast.data.dates import DateColumn, parse_moment
@@ -74,7 +75,7 @@ def find_parquet_library() -> Any:
 
 def _no_library_error() -> DataError:
     return DataError(
-        "Parquet needs a library that is not installed: pip install 'holdfast[io]'. Or use a CSV file."
+        f"Parquet needs a library that is not installed: {install_command('io')}. Or use a CSV file."
     )
 
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from holdfast._arrays import BoolArray, LongArray
 from holdfast._text import item_text, number_text, pluralize, printable, rows_text
@@ -176,6 +175,8 @@ def _assignment(tight: BoolArray, prices: LongArray, unlike: BoolArray) -> LongA
     secondary = unlike * (n + 1.0) + moved
     is_needed = prices < prices.max()
     secondary -= is_needed * (n + 2.0) ** 2
+    from scipy.optimize import linear_sum_assignment
+
     _, column = linear_sum_assignment(np.where(tight, secondary, np.inf))
     return np.asarray(column, np.int64)
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._files import replace_file
+from holdfast._version import install_command
 from holdfast.errors import EngineError, ExportError
 from holdfast.exports.check import EnginePredictions, Rows, Scale, count_rows
 from holdfast.exports.plain_model import PlainLeaf, PlainModel, make_plain_model, unwrap_model
@@ -53,7 +54,7 @@ def to_excel(model: Any, *, rows: int = 100) -> bytes:
     try:
         from openpyxl import Workbook
     except ImportError as error:
-        raise ExportError("the format 'excel' needs openpyxl: pip install 'holdfast[export]'.") from error
+        raise ExportError(f"the format 'excel' needs openpyxl: {install_command('export')}.") from error
     book = Workbook()
     _Book(book, make_plain_model(model), rows).write(_list_rules(model))
     content = BytesIO()

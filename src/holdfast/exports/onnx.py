@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._version import __version__
+from holdfast._version import __version__, install_command
 from holdfast.data.schema import Feature
 from holdfast.errors import EngineError, ExportError
 from holdfast.exports.check import EnginePredictions, Rows, count_rows
@@ -61,7 +61,7 @@ class _Graph:
         try:
             from onnx import TensorProto, helper, numpy_helper
         except ImportError as error:
-            raise ExportError("the format 'onnx' needs onnx: pip install 'holdfast[export]'.") from error
+            raise ExportError(f"the format 'onnx' needs onnx: {install_command('export')}.") from error
         self.plain, self.helper, self.types = plain, helper, TensorProto
         self.from_array = numpy_helper.from_array
         self.nodes: list[Any] = []

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast._version import install_command
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import EngineError, ExportError
 from holdfast.exports.check import EnginePredictions, Rows, count_rows
@@ -447,7 +448,7 @@ def _check_dialect(name: str) -> None:
         from sqlglot.dialects.dialect import Dialect as Known
     except ImportError as error:
         raise ExportError(
-            f"the dialect {name!r} needs sqlglot: pip install 'holdfast[export]', or take one of duckdb, "
+            f"the dialect {name!r} needs sqlglot: {install_command('export')}, or take one of duckdb, "
             "postgres, sqlite."
         ) from error
     if name not in Known.classes or not name:

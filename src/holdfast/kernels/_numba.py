@@ -6,7 +6,8 @@ Four changes to it are made here, and nowhere else:
 - The cache. numba indexes the files of a kernel in one more file, which several processes can overwrite for
   each other, and it stops the program if there is no folder to write to or a file is broken. `KernelCache`
   writes one file per kernel, argument types and processor, each with a digest of its content and of the
-  kernel sources; a kernel is compiled again if anything is wrong with its file.
+  sources that the kernel depends on; a kernel is compiled again if anything is wrong with its file. Without
+  a file of its own for this processor, code that the wheel carries is used (`shipped.py`).
 - The linking of inner functions. numba compiles and optimises every function by itself, and then again in
   each kernel that calls it. `InnerLibrary` only holds the code of an inner function; `KernelLibrary` links
   all of them into the kernel, as internal functions that the compiler may inline or specialise, and
@@ -25,59 +26,97 @@ comes from these changes.
 """
 
 import hashlib
-import math
 import os
 import pickle
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast
+from types import FunctionType, ModuleType
+from typing import Any, Self
 
 import numba
+from llvmlite import binding
 from llvmlite import ir as llvm
 from llvmlite.binding import Linkage
 from numba import extending
-from numba.core import cgutils, config, imputils, ir, ir_utils, types
+from numba.core import cgutils, imputils, ir, ir_utils, types
 from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import FunctionPass, register_pass
-from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]  # numba has no types
 from numba.core.serialize import dumps
 from numba.core.typed_passes import PreLowerStripPhis
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import intrinsic
 
-from holdfast._arrays import LongArray
 from holdfast._files import replace_file
 from holdfast.errors import CacheWarning
+from holdfast.kernels.shipped import file_name, find_code, has_shipped_code, hash_sources
 
 IS_PLAIN = os.environ.get("HOLDFAST_PLAIN_NUMBA", "0") not in ("", "0")
 
 _DIGEST = hashlib.sha256().digest_size
 
 
-def kernel_options() -> dict[str, Any]:
-    """Return the compiler options of kernels."""
-    return {} if IS_PLAIN else {"pipeline_class": KernelCompiler, "_nrt": True}
+# No fastmath: floating-point sums keep their order, so that no bit depends on the width of vector registers.
+_FLAGS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
+_compile: Any = numba.njit  # numba's own annotations leave out some of its flags
+_parts: dict[Callable[..., Any], Any] = {}  # the compiled inner functions and instructions
+_linking = threading.RLock()
 
 
-def inner_options(*, allocates: bool = False, always_inlines: bool = False) -> dict[str, Any]:
-    """Return the compiler options of functions that only kernels call.
+def compile_kernel(function: Callable[..., Any], *, is_cached: bool = True) -> Any:
+    """Return numba's dispatcher of a kernel, whose inner functions are ready to be compiled too."""
+    with _linking:
+        _link(function, set())
+        options = {} if IS_PLAIN else {"pipeline_class": KernelCompiler, "_nrt": True}
+        compiled = _compile(**options, **_FLAGS)(function)
+    if is_cached:
+        keep_on_disk(compiled)
+    return compiled
 
-    They have no wrappers for Python, which cost more to compile than the function; without `allocates`, no
-    reference counts.
-    """
+
+def _link(function: Any, seen: set[int]) -> None:
+    """Put dispatchers in the place of the inner functions that a function can call, and link these too."""
+    for cell in function.__closure__ or ():
+        cell.cell_contents = _linked(cell.cell_contents, seen)
+    _link_names(function.__globals__, seen)
+
+
+def _link_names(names: dict[str, Any], seen: set[int]) -> None:
+    if id(names) in seen:
+        return
+    seen.add(id(names))
+    for name, value in list(names.items()):
+        if isinstance(value, ModuleType) and value.__name__.startswith(f"{__package__}."):
+            _link_names(vars(value), seen)
+        elif isinstance(value, FunctionType):
+            names[name] = _linked(value, seen)
+
+
+def _linked(value: Any, seen: set[int]) -> Any:
+    """Return the dispatcher of an inner function, or the instruction; any other value as it is."""
+    if hasattr(value, "kernel_instruction"):
+        return _INSTRUCTIONS[value.__name__]
+    if not isinstance(value, FunctionType) or not hasattr(value, "kernel_options"):
+        return value
+    if value not in _parts:
+        _parts[value] = _compile_part(value)
+        _link(value, seen)
+    return _parts[value]
+
+
+def _compile_part(function: Any) -> Any:
     if IS_PLAIN:
-        return {}
-    options = {"pipeline_class": InnerCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    if always_inlines:
+        return _compile(**_FLAGS)(function)
+    # Without wrappers for Python, which cost more to compile than the function.
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options["_nrt"] = function.kernel_options.get("allocates", False)
+    if function.kernel_options.get("always_inlines"):
         options["forceinline"] = True
-    return {**options, "_nrt": allocates}
+    return _compile(pipeline_class=InnerCompiler, **options, **_FLAGS)(function)
 
 
 def keep_on_disk(compiled: Any) -> None:
@@ -100,9 +139,25 @@ class KernelCache(_Cache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._code = _CODE(function)
-        self._stamp = (numba.__version__, _sources(), self._code.locator.get_source_stamp())
-        # In the file it follows the digest of everything after it.
-        self._stamp_digest = hashlib.sha256(repr(self._stamp).encode()).digest()
+        self._module, self._name = function.__module__, function.__qualname__
+        self._folder: Path | None = None  # of a wheel that is built
+
+    @cached_property
+    def _stamp(self) -> tuple[str, ...]:
+        if self._module.startswith(f"{__package__}."):
+            return numba.__version__, sys.version, hash_sources(self._module)
+        # Of a test, say: it may call anything of the package.
+        source = str(self._code.locator.get_source_stamp())
+        return numba.__version__, sys.version, hash_sources(), source
+
+    @cached_property
+    def _stamp_digest(self) -> bytes:
+        """A digest of the stamp; in the file it follows the digest of everything after it."""
+        return hashlib.sha256(repr(self._stamp).encode()).digest()
+
+    def write_to(self, folder: Path) -> None:
+        """Compile whatever is on disk, and write the code to a folder of a wheel instead."""
+        self._folder = folder
 
     @property
     def cache_path(self) -> str:
@@ -112,9 +167,17 @@ class KernelCache(_Cache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled code for these argument types; None if there is no valid file."""
         target_context.refresh()
+        if self._folder is not None:
+            return None
         key = self._key(sig, target_context.codegen())
+        code = self._read(self._file(key), key, target_context)
+        if code is None and (shipped := find_code(self._module, self._name, sig)) is not None:
+            code = self._read(shipped, sig, target_context)
+        return code
+
+    def _read(self, path: Path, key: Any, target_context: Any) -> Any:
         try:
-            content = self._file(key).read_bytes()
+            content = path.read_bytes()
             if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
                 return None
             stored_key, code = pickle.loads(content[2 * _DIGEST :])
@@ -126,17 +189,25 @@ class KernelCache(_Cache):
         """Store the compiled code; warn once if that fails."""
         if not self._code.check_cachable(data):
             return
+        if self._folder is not None:
+            self._write(self._folder / file_name(self._module, self._name, sig), sig, data)
+            return
         key = self._key(sig, data.codegen)
-        content = self._stamp_digest + _DUMPS((key, self._code.reduce(data)))
         try:
             os.makedirs(self.cache_path, exist_ok=True)
-            replace_file(self._file(key), hashlib.sha256(content).digest() + content)
+            self._write(self._file(key), key, data)
         except (OSError, ValueError) as error:
             _warn_once(str(error))
 
+    def _write(self, path: Path, key: Any, data: Any) -> None:
+        content = self._stamp_digest + _DUMPS((key, self._code.reduce(data)))
+        replace_file(path, hashlib.sha256(content).digest() + content)
+
     @property
     def has_code(self) -> bool:
-        """True if there is code of the current sources, for some argument types."""
+        """True if there is code of the current sources, for some argument types, here or in the wheel."""
+        if has_shipped_code(self._module, self._name):
+            return True
         try:
             files = list(Path(self.cache_path).glob(f"{self._code.filename_base}.*.kernel"))
             return any(self._stamp_digest == _stamp_of(file) for file in files)
@@ -228,15 +299,6 @@ _CODE: Any = _Code  # numba is not annotated
 _DUMPS: Any = dumps
 
 
-@cache
-def _sources() -> str:
-    """Return a digest of all kernel sources: a change in any of them makes all stored code stale."""
-    digest = hashlib.sha256(sys.version.encode())
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
 _problems: list[str] = []  # with storing kernels, the first one only
 
 
@@ -271,6 +333,19 @@ class KernelLibrary(_LIBRARY):  # type: ignore[misc]
         _gather(self, needed)
         self._linking_libraries = list(needed)
         super().finalize()
+
+    def serialize_using_object_code(self) -> Any:
+        """Return the name, the machine code, and bitcode with no more than the names that the code defines.
+
+        numba stores all of the bitcode, which is most of the file, for functions that link this one. Nothing
+        links a kernel.
+        """
+        self._ensure_finalized()
+        module = self._get_module_for_linking()
+        names = [each.name for each in module.functions if not each.is_declaration]
+        stubs = [f'define void @"{name}"() {{ ret void }}' for name in names]
+        bitcode = binding.parse_assembly("\n".join(stubs)).as_bitcode()
+        return self.name, "object", (self._get_compiled_object(), bitcode)
 
     def _optimize_final_module(self) -> None:
         # The compiler may inline internal functions and drop their arguments. And kernels compiled in
@@ -400,12 +475,10 @@ def _without_sign(index: Any) -> Any:
 
 # -- Named tuples of arrays, passed as one pointer -----------------------------------------------------------
 
-_T = TypeVar("_T")
 # numba is not annotated
 _api: Any = extending
 _cgutils: Any = cgutils
 _imputils: Any = imputils
-_config: Any = config
 _TYPE: Any = types.Type
 _FIELDS: Any = AttributeTemplate
 _MODEL: Any = extending.models.PrimitiveModel
@@ -475,30 +548,9 @@ _api.register_model(Reference)(_Model)
 _api.infer_getattr(_Fields)
 _api.lower_getattr_generic(Reference)(_load_field)
 
-# A kernel calls `by_reference` once for each of its tuples. A reference keeps nothing alive: arrays made by
-# the kernel itself are freed after the last use of their tuple. So `keep` uses it once more at the end.
-by_reference: Callable[[_T], _T]
-keep: Callable[[Any], None]
-if _config.DISABLE_JIT or IS_PLAIN:
-    by_reference = keep = _api.register_jitable(_itself)
-else:
-    by_reference, keep = _api.intrinsic(_refer), _api.intrinsic(_use)
-
 # -- Instructions without a name in Python -------------------------------------------------------------------
 
-_F = TypeVar("_F", bound=Callable[..., Any])
 _LONG = llvm.IntType(64)
-_lock = threading.Lock()
-SHIFT = 1.5 * 2.0**52  # added to a number of less than 51 bits, it puts the whole part into the last bits
-
-
-def _instruction(build: Callable[..., Any]) -> Callable[[_F], _F]:
-    """Make a function that compiles to the code that `build` writes."""
-
-    def choose(function: _F) -> _F:
-        return function if DISABLE_JIT else cast(_F, intrinsic(build))
-
-    return choose
 
 
 def _address(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -565,41 +617,14 @@ def _build_power_of_two(_typing: Any, shifted: Any) -> Any:
     return types.float64(types.float64), write
 
 
-@_instruction(_build_read)
-def read(cells: LongArray, at: int) -> int:
-    """Read a number that another thread may have changed, and see all that this thread wrote before."""
-    return int(cells[at])
-
-
-@_instruction(_build_write)
-def write(cells: LongArray, at: int, value: int) -> None:
-    """Set a number that other threads read: those that see it also see all that was written before."""
-    cells[at] = value
-
-
-@_instruction(_build_add)
-def add(cells: LongArray, at: int, value: int) -> int:
-    """Add to a number that other threads change; return its value before."""
-    with _lock:
-        before = int(cells[at])
-        cells[at] = before + value
-        return before
-
-
-@_instruction(_build_give_way)
-def give_way() -> None:
-    """Yield the processor to another thread that waits for it."""
-    time.sleep(0)
-
-
-@_instruction(_build_add_two)
-def add_two(cells: LongArray, at: int, first: int, second: int) -> None:
-    """Add to two neighbours at once: histograms take a fifth less time."""
-    cells[at] += first
-    cells[at + 1] += second
-
-
-@_instruction(_build_power_of_two)
-def power_of_two(shifted: float) -> float:
-    """Return 2 to the power of a whole number, given as that number plus SHIFT, in whose last bits it is."""
-    return math.ldexp(1.0, int(shifted - SHIFT))
+# What a kernel calls in the place of the functions of these names in `jit.py`.
+_INSTRUCTIONS = {
+    "by_reference": _api.register_jitable(_itself) if IS_PLAIN else _api.intrinsic(_refer),
+    "keep": _api.register_jitable(_itself) if IS_PLAIN else _api.intrinsic(_use),
+    "read": _api.intrinsic(_build_read),
+    "write": _api.intrinsic(_build_write),
+    "add": _api.intrinsic(_build_add),
+    "give_way": _api.intrinsic(_build_give_way),
+    "add_two": _api.intrinsic(_build_add_two),
+    "power_of_two": _api.intrinsic(_build_power_of_two),
+}

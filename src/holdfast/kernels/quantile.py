@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray, SignArray
-from holdfast.kernels._numba import by_reference, keep
 from holdfast.kernels.growth.categories import MOST_LISTED, NO_SHIFT, mark_sides
 from holdfast.kernels.growth.constraints import (
     HIGHEST,
@@ -61,7 +60,7 @@ from holdfast.kernels.growth.sorting import ROW_MASK, sort_by, sort_keys
 from holdfast.kernels.growth.split import LEFT as SIDE_LEFT
 from holdfast.kernels.growth.split import RIGHT as SIDE_RIGHT
 from holdfast.kernels.growth.split import Split, better, keep_in_ties, no_split, queue_columns, take_column
-from holdfast.kernels.jit import allocating, inner, int64, kernel
+from holdfast.kernels.jit import allocating, by_reference, inner, int64, keep, kernel
 
 NO_ROW = int64(-1)
 # Tolerance for a fraction of the weight: 0.7 of 10 rows are 7.

@@ -25,7 +25,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from holdfast._arrays import ByteArray
-from holdfast._version import __version__
+from holdfast._version import __version__, install_command
 from holdfast.errors import ClusterError
 from holdfast.parallel.interruption import TaskGroup
 
@@ -118,7 +118,7 @@ def _connect_ray(address: str) -> Iterator[None]:
 
 
 def _explain_missing_package(address: str, extra: str) -> str:
-    return f"The cluster {address!r} needs packages that are not there: pip install 'holdfast[{extra}]'."
+    return f"The cluster {address!r} needs packages that are not there: {install_command(extra)}."
 
 
 # -- The interface of a cluster, and the values sent to it ---------------------------------------------------

@@ -13,7 +13,6 @@ features in blocks. Blocks are the same for any number of threads, and so is the
 import math
 
 from holdfast._arrays import LongArray, SignArray
-from holdfast.kernels._numba import by_reference
 from holdfast.kernels.boosting.histogram import Gradients
 from holdfast.kernels.boosting.search import CLEARLY, Best, BoostingLimits, best_split, choose_set
 from holdfast.kernels.boosting.work import (
@@ -74,7 +73,7 @@ from holdfast.kernels.growth.nodes import (
     write_preorder,
 )
 from holdfast.kernels.growth.split import child_seed
-from holdfast.kernels.jit import inner, int64, kernel
+from holdfast.kernels.jit import by_reference, inner, int64, kernel
 
 DONE, ROOM = 0, 1  # why `advance` returns
 LEAST_GAIN = 2.0**-40  # relative to the score of the sides: a smaller gain is rounding

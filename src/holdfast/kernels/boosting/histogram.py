@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray
-from holdfast.kernels._numba import add_two
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded
-from holdfast.kernels.jit import inner, int64, kernel, uint64
+from holdfast.kernels.jit import add_two, inner, int64, kernel, uint64
 
 
 class Gradients(NamedTuple):

@@ -9,9 +9,8 @@ import math
 from typing import NamedTuple
 
 from holdfast._arrays import ByteArray, FloatArray, IntArray
-from holdfast.kernels._numba import SHIFT, by_reference, power_of_two
 from holdfast.kernels.boosting.histogram import N_ROLES, TRAINING, summarize_block
-from holdfast.kernels.jit import inlined, inner, int64, kernel, uint64
+from holdfast.kernels.jit import SHIFT, by_reference, inlined, inner, int64, kernel, power_of_two, uint64
 
 # From POISSON on, a loss needs an exponential.
 SQUARED, ABSOLUTE, HUBER, QUANTILE, POISSON, LOGISTIC, EXPONENTIAL, MULTINOMIAL = range(8)

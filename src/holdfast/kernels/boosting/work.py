@@ -4,7 +4,6 @@ import math
 from typing import NamedTuple
 
 from holdfast._arrays import FloatArray, IntArray, LongArray, SignArray
-from holdfast.kernels._numba import add, give_way, read, write
 from holdfast.kernels.boosting.histogram import Gradients, Unpacked, count_block, pack, subtract
 from holdfast.kernels.boosting.search import BoostingLimits, BoostingScratch, best_split
 from holdfast.kernels.growth.constraints import AllowedFeatures, Constraints
@@ -20,7 +19,7 @@ from holdfast.kernels.growth.nodes import (
     NONE,
     START,
 )
-from holdfast.kernels.jit import inner, int64, uint64
+from holdfast.kernels.jit import add, give_way, inner, int64, read, uint64, write
 
 # Counters of a growing tree. A job is about a node, and about the other child of its parent if that one's
 # histogram is made by subtraction; each has its own slot.

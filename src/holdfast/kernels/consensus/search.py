@@ -6,7 +6,6 @@ when no move lowers the mean distance to the references. Fixed nodes do not chan
 """
 
 from holdfast._arrays import ByteArray
-from holdfast.kernels._numba import by_reference
 from holdfast.kernels.consensus.costs import (
     NO_BOUND,
     SearchState,
@@ -41,7 +40,7 @@ from holdfast.kernels.consensus.problem import (
     leaf_explains,
     split_stats,
 )
-from holdfast.kernels.jit import inner, kernel
+from holdfast.kernels.jit import by_reference, inner, kernel
 
 LEAST_GAIN = 1e-9  # of the sum of squares: a smaller gain is rounding
 FLOOR = 0.05  # the least added distance that a move is counted with

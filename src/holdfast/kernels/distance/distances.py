@@ -3,10 +3,9 @@
 from typing import NamedTuple
 
 from holdfast._arrays import ByteArray, LongArray
-from holdfast.kernels._numba import by_reference
 from holdfast.kernels.distance.assignment import PAD, Prices, assign, padded_width, reduce_costs
 from holdfast.kernels.distance.rules import count_bits
-from holdfast.kernels.jit import inner, int64, kernel, uint64
+from holdfast.kernels.jit import by_reference, inner, int64, kernel, uint64
 
 PAPER, COVER, METRIC = int64(0), int64(1), int64(2)
 # A step of a walk: its coordinate (-1: none), the stretch that its edge cuts off, 2 on the way down and -2 on

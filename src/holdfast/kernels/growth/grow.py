@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray, SignArray
-from holdfast.kernels._numba import by_reference, keep
 from holdfast.kernels.growth.categories import choose_set
 from holdfast.kernels.growth.constraints import (
     FIRST_SPLIT,
@@ -67,7 +66,7 @@ from holdfast.kernels.growth.small_nodes import (
     sort_rows,
 )
 from holdfast.kernels.growth.split import Scratch, Split, no_split
-from holdfast.kernels.jit import allocating, inner, int64, kernel
+from holdfast.kernels.jit import allocating, by_reference, inner, int64, keep, kernel
 
 # Counters of a growing tree: nodes made and open, flags of sets, free slots, the range of compact rows, and
 # whether the node split last is sorted and its sorted rows are divided.

@@ -135,7 +135,8 @@ class ConsensusSearch:
         allowed = tolerance * max(self.fit.gain, 0.0)
         # Rounding must not exclude the student itself.
         most_loss = square_sum - self.student.explained + allowed + 1e-12 * square_sum
-        return Bounds(self.problem.max_leaves, self.min_rows, most_loss, square_sum, UNIT)
+        # Of one type each, or the compiler makes a second copy of the kernel.
+        return Bounds(self.problem.max_leaves, float(self.min_rows), most_loss, square_sum, UNIT)
 
 
 # -- One search as the kernel sees it ------------------------------------------------------------------------
