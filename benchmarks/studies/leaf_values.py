@@ -29,9 +29,9 @@ from benchmarks.studies.cases import listed_frame
 from benchmarks.studies.leaves import DATA, SETS, calibration_error
 from holdfast import StableTreeClassifier, StableTreeRegressor
 from holdfast._arrays import FloatArray, IntArray
-from holdfast.explain.leaf_evidence import node_intervals
 from holdfast.scoring.calibration import calibration
 from holdfast.scoring.metric import TrueValues
+from holdfast.tree.leaf_evidence import node_intervals
 from holdfast.tree.tree import LEAF
 
 KINDS = ("teacher", "posterior")

@@ -25,7 +25,6 @@ from benchmarks.studies.cases import load_case
 from holdfast import GrowthRules, Table, grow
 from holdfast._arrays import FloatArray
 from holdfast.ensembles.bagging import grow_bagging
-from holdfast.explain.leaf_evidence import node_intervals
 from holdfast.growth.leaf_values import set_honest_values, split_honest_rows
 from holdfast.growth.shrinkage import choose_strength, shrink_tree
 from holdfast.scoring.calibration import calibration
@@ -34,6 +33,7 @@ from holdfast.stable.rows import draw_test_rows
 from holdfast.stable.selection import SelectionRule, choose
 from holdfast.stable.settings import StabilitySettings
 from holdfast.stable.train import train
+from holdfast.tree.leaf_evidence import node_intervals
 from holdfast.tree.tree import LEAF, Tree
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

@@ -17,7 +17,7 @@ from rich.table import Table as Grid
 
 from benchmarks.studies.cases import listed_frame
 from holdfast import StableTreeClassifier, StableTreeRegressor
-from holdfast.explain.leaf_evidence import class_outcome
+from holdfast.tree.leaf_evidence import class_outcome
 from holdfast.tree.tree import LEAF, Tree
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

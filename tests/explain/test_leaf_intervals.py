@@ -13,7 +13,6 @@ from holdfast import (
     load,
     save,
 )
-from holdfast.explain.leaf_evidence import leaf_outcome, node_interval
 from holdfast.report.rules import rule_facts
 from holdfast.scoring.intervals import (
     bootstrap_interval,
@@ -22,6 +21,7 @@ from holdfast.scoring.intervals import (
     t_interval,
     wilson_interval,
 )
+from holdfast.tree.leaf_evidence import leaf_outcome, node_interval
 from holdfast.tree.prune import prune_at
 from holdfast.tree.text import NodeTexts
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from holdfast._arrays import FloatArray, LongArray
-from holdfast.kernels.jit import by_reference
-from holdfast.kernels.jit import allocating, inner, kernel
+from holdfast.kernels.jit import allocating, by_reference, inner, kernel
 
 
 class Pair(NamedTuple):

@@ -22,7 +22,6 @@ from holdfast.data.schema import Schema, SchemaDifferences
 from holdfast.data.table import Table
 from holdfast.data.target import Task, get_target_name
 from holdfast.errors import DataError, DataWarning, ParameterError
-from holdfast.explain.leaf_evidence import bootstrap_leaf_intervals, check_method, node_intervals
 from holdfast.explain.row import RowExplanation, explain_row
 from holdfast.growth.class_costs import LossMatrix, Priors, parse_loss_matrix, parse_priors, read_loss_matrix
 from holdfast.growth.rules import CART, GrowthRules
@@ -31,6 +30,7 @@ from holdfast.growth.size_search import divide_rows
 from holdfast.parallel.tasks import check_jobs
 from holdfast.scoring.thresholds import cheapest_threshold, threshold_costs
 from holdfast.stable.settings import StabilityRules
+from holdfast.tree.leaf_evidence import bootstrap_leaf_intervals, check_method, node_intervals
 from holdfast.tree.monotone import make_threshold_losses, set_losses
 from holdfast.tree.stats import format_statistic, parse_quantile
 from holdfast.tree.tree import Tree, label_array

@@ -15,11 +15,11 @@ from holdfast.data.table import Table
 from holdfast.data.target import Task
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import ClassifierBase, RegressorBase, TreeEstimator, all_or_nothing, make_seed
-from holdfast.explain.leaf_evidence import add_evidence
 from holdfast.growth.class_costs import LossMatrix
 from holdfast.growth.pruning import UNLIMITED, SizeParameter
 from holdfast.growth.rules import Column, GrowthRules, MaxFeatures, Splitter
 from holdfast.growth.size_search import SizeTable
+from holdfast.tree.leaf_evidence import add_evidence
 from holdfast.tree.tree import Tree
 
 SizeRule = Literal["cv", "cv-1se"]

@@ -22,7 +22,7 @@ from holdfast.data.encode import encode_rows, match_column, name_columns
 from holdfast.data.frame import Frame, make_frame
 from holdfast.data.schema import Feature, Label, Schema
 from holdfast.errors import DataError, DataWarning, ParameterError
-from holdfast.explain.leaf_evidence import LeafOutcome, leaf_outcome
+from holdfast.tree.leaf_evidence import LeafOutcome, leaf_outcome
 from holdfast.tree.rules import Condition, count_rows, list_conditions
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 

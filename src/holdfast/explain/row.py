@@ -39,9 +39,9 @@ from holdfast.explain.counterfactuals import (
     counterfactuals,
     row_frame,
 )
-from holdfast.explain.leaf_evidence import LeafOutcome, leaf_outcome
 from holdfast.explain.split_support import SplitSupport, support_words
 from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.leaf_evidence import LeafOutcome, leaf_outcome
 from holdfast.tree.rules import format_decision
 from holdfast.tree.rules_text import interval_sentence, support_text
 from holdfast.tree.stats import find_weak_splits, positive_class

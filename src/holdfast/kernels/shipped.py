@@ -86,7 +86,7 @@ def has_shipped_code(module: str, kernel: str) -> bool:
 
 @cache
 def hash_sources(module: str | None = None) -> str:
-    """Return a digest of the sources of a module's kernels: the module, and those that it imports; or of all."""
+    """Return a digest of the sources of a module and of those that it imports; or of all."""
     seen: set[Path] = set()
     waiting = sorted(PACKAGE.rglob("*.py")) if module is None else [_path(module)]
     waiting += [PACKAGE / "_numba.py", PACKAGE / "jit.py"]

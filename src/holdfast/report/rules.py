@@ -30,9 +30,9 @@ from holdfast.data.custom_features import (
 )
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
-from holdfast.explain.leaf_evidence import FEW_ROWS, SAME_MEAN, LeafOutcome, class_outcome
 from holdfast.explain.split_support import SplitSupport
 from holdfast.report.page import PageSection, json_for_html
+from holdfast.tree.leaf_evidence import FEW_ROWS, SAME_MEAN, LeafOutcome, class_outcome
 from holdfast.tree.rules import Rule, find_known_values, format_class_names, format_decision, tree_rules
 from holdfast.tree.rules_text import (
     FULL_LIST,

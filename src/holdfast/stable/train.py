@@ -15,7 +15,6 @@ from holdfast.data.table import Table
 from holdfast.distance.costs import DistanceSettings, check_outcome
 from holdfast.distance.distance import distances_between
 from holdfast.errors import ParameterError
-from holdfast.explain.leaf_evidence import add_evidence
 from holdfast.growth.leaf_values import draw_structure_rows, set_honest_values
 from holdfast.scoring.metric import Metric, make_metric
 from holdfast.stable.bootstrap import BOOTSTRAP, PRUNED
@@ -26,6 +25,7 @@ from holdfast.stable.frontier import Frontier, make_frontier
 from holdfast.stable.paper import PAPER
 from holdfast.stable.rows import RowMetadata, RowSplit, TrainingSet
 from holdfast.stable.settings import StabilitySettings
+from holdfast.tree.leaf_evidence import add_evidence
 from holdfast.tree.tree import Tree
 
 NOT_JUDGED = "No rows were held out to judge the tree by: its scores are those on its own training rows."

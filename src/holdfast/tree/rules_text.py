@@ -30,9 +30,9 @@ from holdfast._text import (
 )
 from holdfast.data.schema import Label, Target
 from holdfast.errors import ParameterError
-from holdfast.explain.leaf_evidence import LeafOutcome, class_outcome
 from holdfast.tree.build import Node
 from holdfast.tree.edit import Edit, find_valid_edits
+from holdfast.tree.leaf_evidence import LeafOutcome, class_outcome
 from holdfast.tree.rules import (
     Condition,
     Rule,

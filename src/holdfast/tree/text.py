@@ -29,7 +29,7 @@ from holdfast._text import (
 )
 from holdfast._view import format_columns
 from holdfast.errors import ParameterError
-from holdfast.explain.leaf_evidence import FEW_ROWS, LeafOutcome, class_outcome
+from holdfast.tree.leaf_evidence import FEW_ROWS, LeafOutcome, class_outcome
 from holdfast.tree.rules import (
     Condition,
     find_known_values,

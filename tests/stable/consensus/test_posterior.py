@@ -9,10 +9,10 @@ from scipy import stats
 
 from holdfast import StableTreeClassifier, StableTreeRegressor, Table, grow, load, save
 from holdfast._arrays import FloatArray
-from holdfast.explain.leaf_evidence import node_interval
 from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.intervals import wilson_interval
 from holdfast.stable.consensus.distil import set_posterior_values
+from holdfast.tree.leaf_evidence import node_interval
 from holdfast.tree.monotone import make_threshold_losses, set_losses
 from holdfast.tree.tree import LEAF, Tree
 
