@@ -2,11 +2,11 @@
 
 from command_line import holdfast
 
-from holdfast.runs.compile import warm_up
+from holdfast.runs.compile import prepare_kernels
 
 
 def test_what_was_warmed_up_is_on_disk_and_the_command_says_where() -> None:
-    warm_up()
+    prepare_kernels()
     result = holdfast("warmup")
     assert result.exit_code == 0, result.output
     assert " in " in result.output.splitlines()[0]

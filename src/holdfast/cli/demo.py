@@ -66,7 +66,7 @@ def command(output: Path) -> None:
         with plain_warnings():
             prepared = prepare_rows(_load_tumours(), RunSettings(data=DataSettings(target="diagnosis")))
             with console.status(COMPILING):
-                ready = prepared.ready_kernels()
+                ready = prepared.prepare_kernels()
             verb = compiled_text().capitalize() if ready.compiled else "Loaded from disk"
             paragraph(console, f"{verb} in {duration_text(ready.seconds)}.", style="dim")
             heading(console, "1. The data")

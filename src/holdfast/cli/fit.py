@@ -123,7 +123,7 @@ def command(
             prepared = prepare_run(data, settings)
             show_roles(prepared.roles, console)
             with console.status(COMPILING):
-                ready = prepared.ready_kernels()
+                ready = prepared.prepare_kernels()
             if ready.compiled:
                 text = f"Kernels {compiled_text()} in {duration_text(ready.seconds)}."
                 paragraph(console, text, style="dim")

@@ -3,7 +3,7 @@
 import click
 
 from holdfast._text import duration_text
-from holdfast.cli.console import COMPILING, compiled_text, make_console
+from holdfast.cli.console import compiled_text, make_console
 
 
 @click.command("warmup")
@@ -11,11 +11,10 @@ def command() -> None:
     """Compile the kernels of all models now, so that no later run has to: for images and clusters."""
     from holdfast.kernels.consensus.search import find_consensus
     from holdfast.kernels.jit import Kernel
-    from holdfast.runs.compile import warm_up
+    from holdfast.runs.compile import prepare_kernels
 
     console = make_console(soft_wrap=True)
-    with console.status(COMPILING):
-        ready = warm_up()
+    ready = prepare_kernels()
     what = f"Kernels {compiled_text()}" if ready.compiled else "All kernels were on disk: loaded"
     console.print(f"{what} in {duration_text(ready.seconds)}.")
     for note in ready.notes:

@@ -4,7 +4,7 @@
     python -m holdfast.kernels.build --folder F [--levels L]    for a wheel: a folder for each level
 
 It needs numpy, numba and filelock alone, so that `make demo` can compile while pip installs the rest. The
-kernels are divided among processes, those that take longest first.
+kernels are divided among processes that each take about as long.
 """
 
 import argparse
@@ -12,15 +12,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-# Seconds that the slowest kernels take, roughly: they come first. All others take a second or two.
-SLOWEST = {
+# Seconds that the slowest kernels take, roughly. All others take a second or two.
+SECONDS = {
     "growth.grow.grow": 45,
-    "consensus.search.centre": 22,
+    "consensus.search.find_consensus": 22,
     "boosting.grow.advance": 16,
     "quantile.grow_quantiles": 12,
     "consensus.search.take_step": 6,
@@ -28,41 +26,67 @@ SLOWEST = {
 }
 
 
-def compile_kernel(name: str, folder: Path | None = None) -> None:
-    """Compile one kernel for all its signatures, into the cache or a folder."""
-    from holdfast.kernels.signatures import all_kernels, recorded_signatures
-
-    kernel = all_kernels()[name]
-    if folder is not None:
-        kernel.compiled._cache.write_to(folder)
-    for signature in recorded_signatures()[name]:
-        kernel.compiled.compile(signature)
-
-
-def compile_all(
-    folder: Path | None = None, *, only: Sequence[str] = (), n_processes: int | None = None
-) -> None:
-    """Compile every kernel, or those whose names begin with one of `only`, in processes side by side.
-
-    A terminal shows how many are ready.
-    """
+def list_kernels(prefixes: Iterable[str] = ()) -> list[str]:
+    """List the recorded kernels whose names begin with one of the prefixes, by default all."""
     from holdfast.kernels.signatures import recorded_signatures
 
     names = [name.removeprefix("holdfast.kernels.") for name in recorded_signatures()]
-    names = [name for name in names if not only or name.startswith(tuple(only))]
-    names.sort(key=lambda name: (-SLOWEST.get(name, 1), name))
-    start, is_shown = time.perf_counter(), sys.stderr.isatty()
-    workers = n_processes or min(os.cpu_count() or 1, 8)
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        tasks = [pool.submit(compile_kernel, f"holdfast.kernels.{name}", folder) for name in names]
-        for number, task in enumerate(as_completed(tasks), 1):
-            task.result()
-            if is_shown:
-                seconds = time.perf_counter() - start
-                sys.stderr.write(f"\rCompiling kernels: {number} of {len(names)} in {seconds:.0f} s ")
-                sys.stderr.flush()
-    if is_shown:
-        sys.stderr.write("\n")
+    wanted = tuple(prefixes)
+    return [name for name in names if not wanted or name.startswith(wanted)]
+
+
+def compile_here(names: Iterable[str], folder: Path | None = None) -> None:
+    """Compile kernels for all their signatures, into the cache or a folder, or load them from the cache."""
+    from holdfast.kernels.signatures import all_kernels, recorded_signatures
+
+    kernels, signatures = all_kernels(), recorded_signatures()
+    for name in names:
+        compiled = kernels[f"holdfast.kernels.{name}"].compiled
+        if folder is not None:
+            compiled._cache.write_to(folder)
+        for signature in signatures[f"holdfast.kernels.{name}"]:
+            compiled.compile(signature)
+
+
+def compile_in_processes(
+    names: Sequence[str],
+    folder: Path | None = None,
+    *,
+    n_processes: int | None = None,
+    report: Callable[[int], None] = lambda number: None,
+) -> None:
+    """Compile kernels in processes side by side, and report how many are ready.
+
+    A failure is a CalledProcessError. Ctrl-C ends the processes.
+    """
+    n_processes = n_processes or min(os.cpu_count() or 1, 8)
+    shares: list[list[str]] = [[] for _ in range(min(n_processes, len(names)))]
+    for name in sorted(names, key=lambda name: (-SECONDS.get(name, 1), name)):
+        min(shares, key=lambda share: sum(SECONDS.get(each, 1) for each in share)).append(name)
+    source = str(Path(__file__).parents[2])
+    path = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": path}
+    command = [sys.executable, "-W", "ignore", "-m", "holdfast.kernels.build", "--worker"]
+    into = [] if folder is None else ["--into", str(folder)]
+    reading, writing = os.pipe()
+    workers = [
+        subprocess.Popen(
+            [*command, *into, "--only", *share], stdout=writing, env={**os.environ, "PYTHONPATH": path}
+        )
+        for share in shares
+    ]
+    os.close(writing)
+    try:
+        with os.fdopen(reading) as lines:  # until the last worker ends
+            for number, _ in enumerate(lines, 1):
+                report(number)
+        for worker in workers:
+            if worker.wait():
+                raise subprocess.CalledProcessError(worker.returncode, command)
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
 
 
 def compile_levels(folder: Path, levels: Sequence[str] = ()) -> None:
@@ -78,19 +102,39 @@ def compile_levels(folder: Path, levels: Sequence[str] = ()) -> None:
         subprocess.run(command, env={**plain, **settings}, check=True)
 
 
+def show_progress(n_kernels: int) -> Callable[[int], None]:
+    """Return a function that shows on a terminal how many kernels are ready."""
+    start = time.perf_counter()
+
+    def show(number: int) -> None:
+        end = "\n" if number == n_kernels else ""
+        text = f"\rCompiling kernels: {number} of {n_kernels} in {time.perf_counter() - start:.0f} s "
+        sys.stderr.write(text + end)
+        sys.stderr.flush()
+
+    return show if sys.stderr.isatty() else lambda number: None
+
+
 def main() -> None:
     """Compile what the arguments name."""
     parser = argparse.ArgumentParser(description="Compile kernels by their recorded signatures.")
     parser.add_argument("--folder", type=Path, help="folder of a wheel, with one for each level")
     parser.add_argument("--levels", nargs="*", default=[], help="levels of processors, by default all")
-    parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--only", nargs="*", default=[], help="first letters of the names of kernels")
     parser.add_argument("--processes", type=int, help="by default one for each core, at most 8")
+    parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.folder is not None:
         compile_levels(options.folder, options.levels)
+    elif options.worker:
+        for name in options.only:
+            compile_here([name], options.into)
+            print(name, flush=True)
     else:
-        compile_all(options.into, only=options.only, n_processes=options.processes)
+        names = list_kernels(options.only)
+        progress = show_progress(len(names))
+        compile_in_processes(names, options.into, n_processes=options.processes, report=progress)
 
 
 if __name__ == "__main__":

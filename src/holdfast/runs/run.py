@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from holdfast.explain.row import RowExplanation, explain_row
 from holdfast.explain.split_support import SplitSupports, split_support
 from holdfast.governance.change_summary import profile_rows
 from holdfast.governance.model_card import make_model_card
-from holdfast.runs.compile import Ready, fit_smallest, ready_kernels
+from holdfast.runs.compile import Ready, prepare_kernels
 from holdfast.runs.dataset import RowRoles, Rows, assign_roles, read_rows
 from holdfast.runs.facts import fit_facts
 from holdfast.runs.files import collect_notes, finite, read_run_files, timed, write_run_files
@@ -248,13 +248,13 @@ class PreparedRun:
     seconds: dict[str, float]
     notes: list[str]  # warnings so far
 
-    def ready_kernels(self) -> Ready:
+    def prepare_kernels(self) -> Ready:
         """Compile the kernels of the model, or load them from disk."""
-        return ready_kernels(partial(fit_smallest, self.settings, self.roles.training.schema.target))
+        return prepare_kernels(self.settings)
 
     def fit(self, *, verbose: bool = False, ready: Ready | None = None) -> Run:
-        """Fit the model; `ready` is the result of `ready_kernels`, if it was called before."""
-        ready = ready or self.ready_kernels()
+        """Fit the model; `ready` is the result of `prepare_kernels`, if it was called before."""
+        ready = ready or self.prepare_kernels()
         with collect_notes() as notes:
             found, fitting = timed(lambda: fit(self.roles, self.settings, verbose=verbose))
         facts = {
