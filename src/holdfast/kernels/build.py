@@ -70,9 +70,7 @@ def compile_in_processes(
     into = [] if folder is None else ["--into", str(folder)]
     reading, writing = os.pipe()
     workers = [
-        subprocess.Popen(
-            [*command, *into, "--only", *share], stdout=writing, env={**os.environ, "PYTHONPATH": path}
-        )
+        subprocess.Popen([*command, *into, "--only", *share], stdout=writing, env=environment)
         for share in shares
     ]
     os.close(writing)

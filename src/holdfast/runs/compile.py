@@ -13,7 +13,7 @@ from holdfast.kernels.signatures import all_kernels
 from holdfast.runs.files import collect_notes, timed
 from holdfast.runs.settings import RunSettings
 
-# The first letters of the kernels that a model calls; what a rare option needs besides is compiled in the fit.
+# The first letters of the kernels that a model calls; what a rare option needs is compiled in the fit.
 _TREES = ("growth.grow", "growth.leaf_values", "growth.random_splits", "growth.sorting", "predict")
 _STABLE = (*_TREES, "boosting.leaves", "boosting.losses", "consensus", "distance")
 KERNELS = {"stable": _STABLE, "boosting": (*_TREES, "boosting")}
