@@ -11,6 +11,8 @@ from holdfast.distance.diff import tree_diff as tree_diff
 from holdfast.distance.distance import distance_matrix as distance_matrix
 from holdfast.distance.distance import tree_distance as tree_distance
 from holdfast.distance.matching import TreeDistance as TreeDistance
+from holdfast.ensembles.tree_correlation import TreeCorrelation as TreeCorrelation
+from holdfast.ensembles.tree_correlation import tree_correlation as tree_correlation
 from holdfast.errors import DataError as DataError
 from holdfast.errors import DataWarning as DataWarning
 from holdfast.errors import HoldfastError as HoldfastError
@@ -35,6 +37,8 @@ from holdfast.evaluate.audit import retrain_audit as retrain_audit
 from holdfast.evaluate.compare import ModelComparison as ModelComparison
 from holdfast.evaluate.compare import compare_models as compare_models
 from holdfast.evaluate.replications import Replications as Replications
+from holdfast.explain.decision_curve import DecisionCurve as DecisionCurve
+from holdfast.explain.decision_curve import decision_curve as decision_curve
 from holdfast.explain.row import RowExplanation as RowExplanation
 from holdfast.explain.row import explain_row as explain_row
 from holdfast.exports.formats import export as export

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from holdfast import ForestClassifier, TreeClassifier, TreeRegressor
+from holdfast import DecisionCurve, ForestClassifier, TreeClassifier, TreeRegressor, decision_curve
 from holdfast.errors import DataError, ModelError, ParameterError
-from holdfast.explain import DecisionCurve, decision_curve
 
 
 @cache

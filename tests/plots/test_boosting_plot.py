@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import log_loss
 
 import holdfast as hf
-from holdfast import errors
+from holdfast import errors, plots
 from holdfast.ensembles.boosting import BoostingSettings, boost
 from reference.plot_texts import texts_of
 
@@ -26,7 +26,7 @@ def lines(display):
 def test_without_early_stopping_there_is_the_loss_of_the_rows_learnt_from(rows):
     X, y = rows
     model = hf.BoostingClassifier(n_estimators=8).fit(X, y)
-    display = hf.BoostingDisplay.from_estimator(model).plot()
+    display = plots.BoostingDisplay.from_estimator(model).plot()
     (line,) = lines(display).values()
     by_hand = [log_loss(y, said) for said in model.staged_predict_proba(X)]
     assert_allclose(line.get_ydata(), by_hand)
@@ -40,7 +40,7 @@ def test_with_early_stopping_the_last_round_that_was_kept_is_marked(rows):
     model = hf.BoostingClassifier(
         n_estimators=200, early_stopping=True, n_iter_no_change=5, subsample=0.7, random_state=0
     ).fit(X, y)
-    display = hf.BoostingDisplay.from_estimator(model).plot()
+    display = plots.BoostingDisplay.from_estimator(model).plot()
     drawn, kept = lines(display), model.n_estimators_
     assert list(drawn) == ["training", "validation", "left out of the round"]
     validation = drawn["validation"].get_ydata()
@@ -62,4 +62,4 @@ def test_the_result_draws_itself_on_the_axes_that_are_given(rows):
 
 def test_a_model_that_keeps_no_losses_is_refused(rows):
     with pytest.raises(errors.ModelError, match="AdaBoostClassifier keeps no losses"):
-        hf.BoostingDisplay.from_estimator(hf.AdaBoostClassifier(n_estimators=2).fit(*rows))
+        plots.BoostingDisplay.from_estimator(hf.AdaBoostClassifier(n_estimators=2).fit(*rows))

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import roc_auc_score
 
 import holdfast as hf
+from holdfast import plots
 from reference.plot_texts import are_all_plain
 
 
@@ -25,7 +26,7 @@ def model(rows):
 
 def test_every_leaf_has_a_point_with_wilsons_interval(rows, model):
     _, _, X, y = rows
-    display = hf.CalibrationDisplay.from_estimator(model, X, y).plot()
+    display = plots.CalibrationDisplay.from_estimator(model, X, y).plot()
     leaves, said = model.apply(X), model.predict_proba(X)[:, 0]
     assert display.positive == "ill"
     by_hand = sorted(
@@ -47,7 +48,7 @@ def test_every_leaf_has_a_point_with_wilsons_interval(rows, model):
 def test_another_model_has_ten_bins_of_equally_many_rows(rows):
     X, y, X_new, y_new = rows
     forest = hf.ForestClassifier(n_estimators=30, random_state=0).fit(X, y)
-    display = hf.CalibrationDisplay.from_estimator(forest, X_new, y_new)
+    display = plots.CalibrationDisplay.from_estimator(forest, X_new, y_new)
     assert not display.by_leaf
     assert len(display.points) == 10
     assert sum(point.n_rows for point in display.points) == 200
@@ -58,7 +59,7 @@ def test_another_model_has_ten_bins_of_equally_many_rows(rows):
 
 def test_the_roc_curve_is_of_the_rarer_class_unless_another_is_asked_for(rows, model):
     _, _, X, y = rows
-    display = hf.RocDisplay.from_estimator(model, X, y).plot()
+    display = plots.RocDisplay.from_estimator(model, X, y).plot()
     area = roc_auc_score(y == "ill", model.predict_proba(X)[:, 0])
     assert display.roc_auc == pytest.approx(area)
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == [
@@ -67,16 +68,16 @@ def test_the_roc_curve_is_of_the_rarer_class_unless_another_is_asked_for(rows, m
     ]
     # A point for every different probability, and the origin.
     assert len(display.ax_.lines[0].get_xdata()) == len(np.unique(model.predict_proba(X)[:, 0])) + 1
-    other = hf.RocDisplay.from_estimator(model, X, y, positive="well")
+    other = plots.RocDisplay.from_estimator(model, X, y, positive="well")
     assert other.roc_auc == pytest.approx(area)
     assert other.positive == "well"
 
 
 def test_a_tree_itself_is_shown_as_its_estimator_is(rows, model):
     _, _, X, y = rows
-    points = hf.CalibrationDisplay.from_estimator(model.tree_, X, y).points
-    assert points == hf.CalibrationDisplay.from_estimator(model, X, y).points
-    assert hf.RocDisplay.from_estimator(model.tree_, X, y).by_leaf
+    points = plots.CalibrationDisplay.from_estimator(model.tree_, X, y).points
+    assert points == plots.CalibrationDisplay.from_estimator(model, X, y).points
+    assert plots.RocDisplay.from_estimator(model.tree_, X, y).by_leaf
 
 
 def test_of_three_classes_one_must_be_named(rows):
@@ -84,11 +85,11 @@ def test_of_three_classes_one_must_be_named(rows):
     y = np.where(X[:, 1] > 1, "a$b$", np.where(X[:, 1] < -1, "b", "c"))
     tree = hf.TreeClassifier(max_depth=2).fit(X, y)
     with pytest.raises(hf.ParameterError, match="3 classes: choose with positive="):
-        hf.CalibrationDisplay.from_estimator(tree, X, y)
+        plots.CalibrationDisplay.from_estimator(tree, X, y)
     with pytest.raises(hf.ParameterError, match="positive='d' is no class"):
-        hf.RocDisplay.from_estimator(tree, X, y, positive="d")
+        plots.RocDisplay.from_estimator(tree, X, y, positive="d")
     before = dict(mpl.rcParams)
-    display = hf.CalibrationDisplay.from_estimator(tree, X, y, positive="a$b$").plot()
+    display = plots.CalibrationDisplay.from_estimator(tree, X, y, positive="a$b$").plot()
     assert dict(mpl.rcParams) == before
     assert are_all_plain(display.figure_)
 
@@ -97,10 +98,10 @@ def test_numbers_have_no_classes_to_calibrate(rows):
     X, _, _, _ = rows
     model = hf.TreeRegressor(max_depth=2).fit(X, X[:, 0])
     with pytest.raises(hf.ParameterError, match="TreeRegressor predicts numbers"):
-        hf.RocDisplay.from_estimator(model, X, X[:, 0])
+        plots.RocDisplay.from_estimator(model, X, X[:, 0])
 
 
 def test_rows_and_classes_must_be_as_many(rows, model):
     _, _, X, y = rows
     with pytest.raises(hf.DataError, match="X has 200 rows and y has 199"):
-        hf.CalibrationDisplay.from_estimator(model, X, y[1:])
+        plots.CalibrationDisplay.from_estimator(model, X, y[1:])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import FillBetweenPolyCollection
 
-from holdfast.explain import DecisionCurve
+from holdfast import DecisionCurve
 from holdfast.plots import DecisionCurveDisplay
 
 CURVE = DecisionCurve(

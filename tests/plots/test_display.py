@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-import holdfast as hf
 from holdfast import plots
 from holdfast.errors import DataError
 from holdfast.plots.display import LATER, Display
@@ -19,25 +18,25 @@ from reference.plot_results import ODD
 
 SVG = "{http://www.w3.org/2000/svg}"
 DISPLAYS: dict[str, Display] = {
-    "frontier": hf.FrontierDisplay.from_result(
+    "frontier": plots.FrontierDisplay.from_result(
         made.frontier([1, 2, 3, 2.5], [0.6, 0.8, 0.9, 0.7]), chosen=1, ax=LATER
     ),
-    "sizes": hf.PruningDisplay.from_result(
+    "sizes": plots.PruningDisplay.from_result(
         made.sizes([4, 2, 1], [0.8, 0.9, 0.5], [0.1, 0.05, 0.0]), ax=LATER
     ),
-    "support": hf.SplitSupportDisplay.from_result(
+    "support": plots.SplitSupportDisplay.from_result(
         [made.support("age <= 30"), made.support(ODD, 1)], ax=LATER
     ),
-    "comparison": hf.ComparisonDisplay.from_result(
+    "comparison": plots.ComparisonDisplay.from_result(
         made.comparison({"tree": [0.8, 0.9], ODD: [0.6, 0.7]}), ax=LATER
     ),
-    "audit": hf.AuditDisplay.from_result(
+    "audit": plots.AuditDisplay.from_result(
         made.audit({"tree": (0.8, 0.1, 5.0), ODD: (0.9, 0.05, np.nan)}), ax=LATER
     ),
     "decision curve": plots.DecisionCurveDisplay(
         np.array([0.2, 0.4]), ("tree", ODD), np.ones((2, 2)), np.ones((2, 2)), np.zeros(2), ODD, 10
     ),
-    "replications": hf.ReplicationsDisplay.from_result(made.replications(), ax=LATER),
+    "replications": plots.ReplicationsDisplay.from_result(made.replications(), ax=LATER),
     "matrix": plots.DistanceDisplay(np.array([[0.0, 2.0], [2.0, 0.0]]), names=("tree", ODD)),
     "map": plots.DistanceDisplay(np.array([[0.0, 2.0], [2.0, 0.0]]), kind="map", marked={1: ODD}),
 }
@@ -56,10 +55,10 @@ def texts(text: str) -> list[str]:
 def test_what_makes_a_display_draws_it_at_once() -> None:
     plt.close("all")
     found = made.comparison({"tree": [0.8, 0.9], "other": [0.6, 0.7]})
-    display = hf.ComparisonDisplay.from_result(found)
+    display = plots.ComparisonDisplay.from_result(found)
     assert plt.get_fignums() == [display.figure_.number]  # type: ignore[union-attr]
     _, ax = plt.subplots()
-    assert hf.ComparisonDisplay.from_result(found, ax=ax).ax_ is ax
+    assert plots.ComparisonDisplay.from_result(found, ax=ax).ax_ is ax
     first = display.ax_
     assert display.plot(ax=ax).ax_ is ax
     assert display.figure_ is ax.figure
@@ -132,7 +131,7 @@ def test_other_endings_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_letters_that_the_font_has_not_are_kept_without_a_warning(tmp_path: Path) -> None:
-    display = hf.ComparisonDisplay.from_result(made.comparison({"模型": [0.8, 0.9], "نموذج": [0.6, 0.7]}))
+    display = plots.ComparisonDisplay.from_result(made.comparison({"模型": [0.8, 0.9], "نموذج": [0.6, 0.7]}))
     assert {"模型", "نموذج"} <= set(texts(display.to_svg()))
     display.save(tmp_path / "models.png")
 

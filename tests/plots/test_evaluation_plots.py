@@ -34,7 +34,7 @@ def words(display: Any) -> list[str]:
 
 
 def test_thresholds_stand_on_the_range_of_their_feature() -> None:
-    display = hf.SplitSupportDisplay.from_result([support("age <= 30")]).plot()
+    display = plots.SplitSupportDisplay.from_result([support("age <= 30")]).plot()
     lines = {str(line.get_label()): np.array(line.get_xdata()) for line in display.ax_.lines}
     strokes = lines["thresholds of other trees (longer: more trees)"]
     assert strokes[~np.isnan(strokes)].tolist() == [0.2, 0.2, 0.3, 0.3, 0.4, 0.4]
@@ -44,7 +44,7 @@ def test_thresholds_stand_on_the_range_of_their_feature() -> None:
 
 def test_a_set_of_categories_has_words_and_no_thresholds() -> None:
     categories = (("A", 1.0), ("B", 0.5))
-    display = hf.SplitSupportDisplay.from_result(
+    display = plots.SplitSupportDisplay.from_result(
         [support("ward = A", categories=categories, threshold=None, tree_thresholds=(), candidates=None)]
     ).plot()
     assert "75 % of the categories go the same way" in words(display)
@@ -54,7 +54,7 @@ def test_a_set_of_categories_has_words_and_no_thresholds() -> None:
 @pytest.mark.parametrize("n_splits", [3, 30, 200])
 def test_of_many_splits_those_nearest_to_the_root_are_shown(n_splits: int) -> None:
     supports = [support(f"x{number} <= 30", depth=number % 7) for number in range(n_splits)]
-    display = hf.SplitSupportDisplay.from_result(supports).plot()
+    display = plots.SplitSupportDisplay.from_result(supports).plot()
     questions = [word for word in words(display) if "<=" in word]
     assert len(questions) == min(n_splits, 20)
     note = display.ax_.get_xlabel()
@@ -72,8 +72,8 @@ def test_a_fitted_tree_tells_the_thresholds_of_its_references() -> None:
     assert first.range == (X[:, 0].min(), X[:, 0].max())
     assert first.threshold == model.tree_.threshold[0]
     assert isinstance(found.plot(), plots.SplitSupportDisplay)
-    assert isinstance(hf.DistanceDisplay.from_estimator(model).plot(), plots.DistanceDisplay)
-    assert isinstance(hf.FrontierDisplay.from_estimator(model).plot(), plots.FrontierDisplay)
+    assert isinstance(plots.DistanceDisplay.from_estimator(model).plot(), plots.DistanceDisplay)
+    assert isinstance(plots.FrontierDisplay.from_estimator(model).plot(), plots.FrontierDisplay)
 
 
 # -- audits -----------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ METHODS = {"tree": (0.8, 0.1, 5.0), "forest": (0.9, 0.05, np.nan)}
 
 def test_every_method_stands_at_its_means_with_bars_of_its_errors() -> None:
     found = audit(METHODS)
-    display = hf.AuditDisplay.from_result(found).plot()
+    display = plots.AuditDisplay.from_result(found).plot()
     points = [np.array(each.lines[0].get_xydata())[0] for each in display.ax_.containers]
     for method, point in zip(METHODS, points, strict=True):
         assert point == pytest.approx([found.mean(method, "churn"), found.mean(method, "auc")])

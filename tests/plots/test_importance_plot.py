@@ -30,7 +30,7 @@ def whiskers(ax):
 @pytest.mark.parametrize("n_features", [3, 30, 200])
 def test_the_most_important_features_stand_first_and_a_note_says_how_many_are_left_out(n_features):
     model = hf.ForestClassifier(n_estimators=5, random_state=0).fit(*rows(n_features))
-    display = hf.ImportanceDisplay.from_estimator(model).plot()
+    display = plots.ImportanceDisplay.from_estimator(model).plot()
     shown = min(n_features, 20)
     frame = model.importances_.to_frame("pandas").head(shown)
     bars = display.ax_.patches
@@ -81,7 +81,7 @@ def test_the_use_of_features_by_a_collection_has_its_mean_and_spread():
 def test_a_stable_tree_marks_its_own_importance():
     X, y = rows(4)
     model = hf.StableTreeClassifier(method="bootstrap", n_estimators=4, random_state=0).fit(X, y)
-    display = hf.ImportanceDisplay.from_estimator(model).plot()
+    display = plots.ImportanceDisplay.from_estimator(model).plot()
     (marks,) = [line for line in display.ax_.lines if line.get_label() == "chosen tree"]
     own = dict(zip(model.schema_.names, model.tree_.importances, strict=True))
     ticks = [tick.get_text() for tick in display.ax_.get_yticklabels()]
@@ -93,13 +93,13 @@ def test_a_tree_and_models_of_others_have_bars_without_whiskers():
     ours = hf.TreeClassifier().fit(X, y)
     theirs = RandomForestClassifier(n_estimators=3, random_state=0).fit(X, y)
     for model in (ours, theirs):
-        display = hf.ImportanceDisplay.from_estimator(model).plot()
+        display = plots.ImportanceDisplay.from_estimator(model).plot()
         assert_allclose(
             [bar.get_width() for bar in display.ax_.patches], np.sort(model.feature_importances_)[::-1]
         )
         assert not display.ax_.collections
     with pytest.raises(errors.ModelError, match="has no importances"):
-        hf.ImportanceDisplay.from_estimator(object())
+        plots.ImportanceDisplay.from_estimator(object())
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")

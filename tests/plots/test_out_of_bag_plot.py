@@ -6,7 +6,7 @@ from matplotlib import pyplot as plt
 from numpy.testing import assert_allclose
 
 import holdfast as hf
-from holdfast import errors
+from holdfast import errors, plots
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def test_the_last_point_is_the_error_of_rows_by_the_trees_that_never_saw_them(ro
     X, number = rows
     y = number > 0
     model = hf.ForestClassifier(n_estimators=25, oob_score=True, random_state=0).fit(X, y)
-    n_trees, error = curve(hf.OutOfBagDisplay.from_estimator(model).plot())
+    n_trees, error = curve(plots.OutOfBagDisplay.from_estimator(model).plot())
     predicted = model.classes_[model.oob_decision_function_.argmax(axis=1)]
     assert n_trees[-1] == 25
     assert error[-1] == pytest.approx((predicted != y).mean())
@@ -35,10 +35,10 @@ def test_the_last_point_is_the_error_of_rows_by_the_trees_that_never_saw_them(ro
 def test_losses_stand_as_losses_and_other_scores_as_they_are(rows):
     X, number = rows
     by_loss = hf.ForestRegressor(n_estimators=12, oob_score="squared_error", random_state=0).fit(X, number)
-    display = hf.OutOfBagDisplay.from_estimator(by_loss).plot()
+    display = plots.OutOfBagDisplay.from_estimator(by_loss).plot()
     assert curve(display)[1][-1] == pytest.approx(np.square(by_loss.oob_prediction_ - number).mean())
     by_score = hf.ForestRegressor(n_estimators=12, oob_score=True, random_state=0).fit(X, number)
-    display = hf.OutOfBagDisplay.from_estimator(by_score).plot()
+    display = plots.OutOfBagDisplay.from_estimator(by_score).plot()
     assert curve(display)[1][-1] == pytest.approx(by_score.oob_score_)
     assert display.ax_.get_ylabel() == "out-of-bag R²"
     assert curve(by_score.oob_curve_.plot())[1][-1] == by_score.oob_score_
@@ -49,7 +49,7 @@ def test_two_models_stand_on_one_plot_under_their_names(rows):
     _, ax = plt.subplots()
     for name, max_features in (("all", None), ("$one$", 1)):
         model = hf.ForestRegressor(n_estimators=12, max_features=max_features, oob_score=True, random_state=0)
-        display = hf.OutOfBagDisplay.from_estimator(model.fit(X, number), name=name).plot(ax=ax)
+        display = plots.OutOfBagDisplay.from_estimator(model.fit(X, number), name=name).plot(ax=ax)
     assert display.ax_ is ax
     texts = ax.get_legend().get_texts()
     assert [text.get_text().split(":")[0] for text in texts] == ["all", "$one$"]
@@ -60,4 +60,4 @@ def test_a_forest_without_a_curve_says_how_to_get_one(rows):
     X, number = rows
     model = hf.ForestRegressor(n_estimators=2, random_state=0).fit(X, number)
     with pytest.raises(errors.ModelError, match="oob_score=True"):
-        hf.OutOfBagDisplay.from_estimator(model)
+        plots.OutOfBagDisplay.from_estimator(model)

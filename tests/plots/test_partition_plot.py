@@ -8,7 +8,7 @@ from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
 import holdfast as hf
-from holdfast import errors
+from holdfast import errors, plots
 from reference.plot_texts import are_all_plain, texts_of
 
 
@@ -45,7 +45,7 @@ def region_at(display, x, y):
 
 def test_every_point_lies_in_the_region_of_its_leaf_when_the_others_are_held(model):
     X, y, _ = patients()
-    display = hf.PartitionDisplay.from_estimator(model, X, y, features=["age", "place"])
+    display = plots.PartitionDisplay.from_estimator(model, X, y, features=["age", "place"])
     (held,) = display.held
     assert held.feature.name == "weight"
     assert held.value == np.sort(X["weight"])[(len(X) - 1) // 2]
@@ -59,7 +59,7 @@ def test_every_point_lies_in_the_region_of_its_leaf_when_the_others_are_held(mod
 
 def test_regions_cover_the_plot_without_overlapping(model):
     X, y, _ = patients()
-    display = hf.PartitionDisplay.from_estimator(model, X, y, features=["place", "age"])
+    display = plots.PartitionDisplay.from_estimator(model, X, y, features=["place", "age"])
     age = display.y
     height = age.high - age.low + age.missing[1] - age.missing[0]
     assert sum(region.area for region in display.regions) == pytest.approx(4 * height)
@@ -70,7 +70,7 @@ def test_regions_cover_the_plot_without_overlapping(model):
 
 def test_the_drawing_has_a_rectangle_for_each_region_and_a_mark_for_each_row(model):
     X, y, _ = patients()
-    display = hf.PartitionDisplay.from_estimator(model, X, y).plot()
+    display = plots.PartitionDisplay.from_estimator(model, X, y).plot()
     assert display.x.feature.name == X.columns[model.tree_.importances.argmax()]
     drawn = [patch for patch in display.ax_.patches if isinstance(patch, Rectangle)]
     corners = sorted((patch.get_x(), patch.get_y(), patch.get_width(), patch.get_height()) for patch in drawn)
@@ -93,7 +93,7 @@ def test_the_drawing_has_a_rectangle_for_each_region_and_a_mark_for_each_row(mod
 def test_two_classes_tell_the_probability_of_the_one_that_matters():
     X, y = [[float(age)] for age in range(40)], ["ill"] * 4 + ["well"] * 16 + ["ill"] * 13 + ["well"] * 7
     tree = hf.TreeClassifier(max_leaf_nodes=2, min_samples_leaf=15).fit(X, y)
-    display = hf.PartitionDisplay.from_estimator(tree, X, y, positive="ill").plot()
+    display = plots.PartitionDisplay.from_estimator(tree, X, y, positive="ill").plot()
     said = [text for text in texts_of(display.figure_) if text.endswith("%")]
     cut = int(tree.tree_.threshold[0] + 1)
     shares = [y[:cut].count("ill") / cut, y[cut:].count("ill") / (40 - cut)]
@@ -103,7 +103,7 @@ def test_two_classes_tell_the_probability_of_the_one_that_matters():
 def test_given_values_are_held_and_may_be_missing(model):
     X, y, _ = patients()
     for value in ("West", None):
-        display = hf.PartitionDisplay.from_estimator(
+        display = plots.PartitionDisplay.from_estimator(
             model, X, y, features=["age", "weight"], at={"place": value}
         )
         assert display.held[0].label == value
@@ -118,7 +118,7 @@ def test_given_values_are_held_and_may_be_missing(model):
         ({"place": "Up"}, "Up"),
     ):
         with pytest.raises(hf.ParameterError, match=why):
-            hf.PartitionDisplay.from_estimator(model, X, y, features=["age", "weight"], at=wrong)
+            plots.PartitionDisplay.from_estimator(model, X, y, features=["age", "weight"], at=wrong)
 
 
 def test_ordered_categories_stand_in_their_order():
@@ -126,7 +126,7 @@ def test_ordered_categories_stand_in_their_order():
     frame = pd.DataFrame({"dose": pd.Categorical(levels * 10, levels, ordered=True), "age": np.arange(30.0)})
     y = (frame["dose"] == "high").to_numpy()
     tree = hf.TreeClassifier().fit(frame, y)
-    display = hf.PartitionDisplay.from_estimator(tree, frame, y, features=["dose", "age"]).plot()
+    display = plots.PartitionDisplay.from_estimator(tree, frame, y, features=["dose", "age"]).plot()
     assert [region.x for region in display.regions] == [(-0.5, 1.5), (1.5, 2.5)]
     assert [tick.get_text() for tick in display.ax_.get_xticklabels()] == levels
 
@@ -134,16 +134,16 @@ def test_ordered_categories_stand_in_their_order():
 def test_numbers_have_colours_with_a_scale():
     X, _, risk = patients()
     model = hf.TreeRegressor(max_leaf_nodes=4).fit(X, risk)
-    display = hf.PartitionDisplay.from_estimator(model, X, risk).plot()
+    display = plots.PartitionDisplay.from_estimator(model, X, risk).plot()
     assert len(display.figure_.axes) == 2  # the plot and its scale
-    assert not hf.PartitionDisplay.from_estimator(model, X).plot().figure_.axes[1:]
+    assert not plots.PartitionDisplay.from_estimator(model, X).plot().figure_.axes[1:]
 
 
 @pytest.mark.parametrize("n_more", [0, 27, 197])
 def test_any_number_of_features_is_held_where_the_tree_asks_about_them(n_more):
     X, y, _ = patients(n_more=n_more)
     tree = hf.TreeClassifier(max_leaf_nodes=12).fit(X, y).tree_
-    display = hf.PartitionDisplay.from_estimator(tree, X, y).plot()
+    display = plots.PartitionDisplay.from_estimator(tree, X, y).plot()
     asked = {tree.schema.names[number] for number in tree.feature if number >= 0}
     shown = {display.x.feature.name, display.y.feature.name}
     assert {held.feature.name for held in display.held} == asked - shown
@@ -157,7 +157,7 @@ def test_any_name_is_plain_text_on_the_axes_that_are_given_and_no_setting_change
     tree = hf.TreeClassifier().fit(X, y)
     before = dict(mpl.rcParams)
     _, ax = plt.subplots()
-    display = hf.PartitionDisplay.from_estimator(tree, X, y, features=names).plot(ax=ax)
+    display = plots.PartitionDisplay.from_estimator(tree, X, y, features=names).plot(ax=ax)
     assert display.ax_ is ax
     assert dict(mpl.rcParams) == before
     ax.figure.canvas.draw()
@@ -168,11 +168,11 @@ def test_what_cannot_be_shown_is_refused(model):
     X, y, _ = patients()
     for features in ("age", [], ["age", "age"], ["age", "weight", "place"]):
         with pytest.raises(hf.ParameterError, match="one or two features"):
-            hf.PartitionDisplay.from_estimator(model, X, y, features=features)
+            plots.PartitionDisplay.from_estimator(model, X, y, features=features)
     with pytest.raises(hf.ParameterError, match="the tree has no 'size'"):
-        hf.PartitionDisplay.from_estimator(model, X, y, features=["size"])
+        plots.PartitionDisplay.from_estimator(model, X, y, features=["size"])
     with pytest.raises(hf.ParameterError, match="y has 149 values"):
-        hf.PartitionDisplay.from_estimator(model, X, y[1:])
+        plots.PartitionDisplay.from_estimator(model, X, y[1:])
     forest = hf.ForestClassifier(n_estimators=2, random_state=0).fit(X, y)
     with pytest.raises(errors.ModelError, match="ForestClassifier holds no single tree"):
-        hf.PartitionDisplay.from_estimator(forest, X, y)
+        plots.PartitionDisplay.from_estimator(forest, X, y)

@@ -1,7 +1,5 @@
 """The public names of the package that are not in `holdfast` itself."""
 
 from holdfast.explain.counterfactuals import Counterfactual as Counterfactual
-from holdfast.explain.decision_curve import DecisionCurve as DecisionCurve
-from holdfast.explain.decision_curve import decision_curve as decision_curve
 from holdfast.explain.edit_price import EditPrice as EditPrice
 from holdfast.explain.edit_price import price_of_edit as price_of_edit
