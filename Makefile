@@ -41,7 +41,7 @@ test-bounds: $(READY)
 # Once more with the vector instructions turned down, as on an older processor: nothing rests on last bits.
 # Every kernel, and what computes figures from many rows, with the tests of `make test`. Left out are reading,
 # writing and showing, and scikit-learn's own checks: tests/properties tries weights and orders of rows with these.
-ON_BOTH := $(addprefix tests/,test_arrays.py data/split data/test_canonical_order.py data/test_coding.py scoring growth ensembles distance stable update evidence estimators comparison audit properties agreement golden)
+ON_BOTH := $(addprefix tests/,test_arrays.py $(addprefix data/test_,folds.py resampling.py row_keys.py row_order.py binning.py) scoring growth ensembles distance stable update explain estimators evaluate properties agreement golden)
 test-cpu: $(READY)
 	$(BIN)/python tests/processor.py -n 2 -m "not slow" -k "not estimator_checks" $(ON_BOTH)
 

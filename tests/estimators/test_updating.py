@@ -521,7 +521,7 @@ def test_a_change_that_no_held_out_tree_makes_has_no_score_and_is_not_taken(
 def test_a_tree_that_fits_is_kept_or_gets_new_leaf_values(model: StableTreeClassifier) -> None:
     from holdfast.stable.consensus.train import distance_settings
     from holdfast.stable.settings import StabilitySettings
-    from holdfast.update.path import UpdateContext, UpdateOption, UpdatePath, choose_option
+    from holdfast.update.path import UpdateContext, UpdateOption, UpdatePath, choose_step
     from holdfast.update.settings import UpdateSettings
 
     tree = model.tree_
@@ -530,8 +530,8 @@ def test_a_tree_that_fits_is_kept_or_gets_new_leaf_values(model: StableTreeClass
     settings = StabilitySettings()
     context = UpdateContext(settings, UpdateSettings(), distance_settings(settings, [tree]), (), 0.0)
     moved = UpdatePath(points, points, has_drift=True, n_behind=0.0)
-    assert choose_option(moved, context, [True, True, True, True]) == 1
-    assert choose_option(moved, context, [True, False, True, True]) == 0
-    assert choose_option(moved._replace(has_drift=False), context, [True, True, True, True]) == 0
+    assert choose_step(moved, context, [True, True, True, True]) == 1
+    assert choose_step(moved, context, [True, False, True, True]) == 0
+    assert choose_step(moved._replace(has_drift=False), context, [True, True, True, True]) == 0
     unfit = moved._replace(options=[points[0]._replace(loss=0.5), *points[1:]])
-    assert choose_option(unfit, context, [True, False, True, True]) == 2
+    assert choose_step(unfit, context, [True, False, True, True]) == 2

@@ -59,3 +59,10 @@ def test_every_format_has_its_function() -> None:
 def test_the_tree_of_clusters_is_a_tree_like_any_other() -> None:
     model = DensityTree().fit(np.concatenate([X, X + 1000]))
     assert export(model, "sklearn").predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_the_command_offers_every_format_that_is_a_file() -> None:
+    from holdfast._choices import EXPORT_ENDINGS
+    from holdfast.exports.formats import FORMATS, OBJECTS
+
+    assert set(EXPORT_ENDINGS) == set(FORMATS) - set(OBJECTS)

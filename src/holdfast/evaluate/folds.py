@@ -208,7 +208,9 @@ class Resample:
         """The test rows, stratified by class and stage, with whole groups."""
         strata = assign_strata(self.data.table, self.data.stage)
         stream = (self.seed, Branch.AUDIT_TEST_ROWS, self.number)
-        test = np.flatnonzero(select_below(draw_positions(strata, self.data.groups, stream), self.test_size))
+        test = np.flatnonzero(
+            select_below(permute_positions(strata, self.data.groups, stream), self.test_size)
+        )
         if len(test) == self.data.n_rows:
             raise DataError(
                 "There is only one row or one group: an audit needs several, for training and for testing."
@@ -240,7 +242,7 @@ class Resample:
         in_order = np.sort(rows)
         groups = subset_groups(self.data.groups, in_order)
         position = np.empty(self.data.n_rows)
-        position[in_order] = draw_positions(
+        position[in_order] = permute_positions(
             np.zeros(len(rows), np.int64), groups, (self.seed, *branch, self.number)
         )
         return np.asarray(position[rows], np.float64)
@@ -256,7 +258,7 @@ class Resample:
         return part
 
 
-def draw_positions(strata: LongArray, groups: LongArray | None, stream: Stream) -> FloatArray:
+def permute_positions(strata: LongArray, groups: LongArray | None, stream: Stream) -> FloatArray:
     """Draw a random position in [0, 1) for every row: a fraction of the range holds that share of each
     stratum.
 
@@ -264,7 +266,7 @@ def draw_positions(strata: LongArray, groups: LongArray | None, stream: Stream) 
     drawn separately. A stratum begins at a random position on the circle, so that many small strata do not
     lose their rows to the same side.
 
-    >>> np.sort(draw_positions(np.zeros(4, np.int64), None, (0,)) < 0.5).tolist()
+    >>> np.sort(permute_positions(np.zeros(4, np.int64), None, (0,)) < 0.5).tolist()
     [False, False, True, True]
     """
     chance = make_generator(*stream)

@@ -1,4 +1,7 @@
-"""The formats that models are exported to. A new format is a file in this folder and a line of FORMATS."""
+"""The formats that models are exported to.
+
+A new format is a file in this folder, a line of FORMATS, and one of EXPORT_ENDINGS in `_choices.py`.
+"""
 
 from __future__ import annotations
 

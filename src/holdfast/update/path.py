@@ -2,7 +2,7 @@
 
 `fit_update_path` fits a teacher to the new rows, searches for trees between the deployed tree and a fresh
 student (`search`), gives them leaf values from new and old rows, and keeps those that no other beats in both
-distance and fit. `choose_option` decides which of them is taken.
+distance and fit. `choose_step` decides which of them is taken.
 """
 
 from collections.abc import Sequence
@@ -125,7 +125,7 @@ def make_update_path(
     return UpdatePath(_select_efficient(options, context), options, bool((discounts < 1).any()), n_behind)
 
 
-def choose_option(path: UpdatePath, context: UpdateContext, is_no_worse: Sequence[bool] | None = None) -> int:
+def choose_step(path: UpdatePath, context: UpdateContext, is_no_worse: Sequence[bool] | None = None) -> int:
     """Choose the nearest option that fits, and is no worse than keeping the tree.
 
     `is_no_worse` holds for every option the comparison with the deployed tree on held-out rows; None: there

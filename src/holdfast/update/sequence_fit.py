@@ -44,7 +44,7 @@ from holdfast.update.path import (
     UpdateContext,
     UpdateOption,
     allowed_loss,
-    choose_option,
+    choose_step,
     make_update_path,
     raise_limits,
 )
@@ -245,7 +245,7 @@ class StageData:
         own_loss = allowed_loss(current.loss, self.n_rows, update.prior_rows)
         context = UpdateContext(self.settings, update, distances, more, own_loss)
         path = make_update_path(current.tree, self.rows.table, self.rows.groups, self.predictions, context)
-        chosen = path.options[choose_option(path, context)]
+        chosen = path.options[choose_step(path, context)]
         n_behind = current.n_behind if chosen.kind == KEEP else path.n_behind
         return CurrentTree(chosen.tree, chosen.loss, n_behind), path.options
 

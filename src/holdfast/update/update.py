@@ -51,7 +51,7 @@ from holdfast.update.path import (
     UpdateContext,
     UpdateOption,
     allowed_loss,
-    choose_option,
+    choose_step,
     fit_update_path,
 )
 from holdfast.update.settings import UpdateSettings
@@ -229,7 +229,7 @@ def update_tree(
     return TreeUpdate(
         deployed,
         steps,
-        choose_option(
+        choose_step(
             path, context, [is_no_worse(step, deployed) for step in steps] if held_out.any() else None
         ),
         update,

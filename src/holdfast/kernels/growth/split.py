@@ -87,7 +87,7 @@ def keep_in_ties(best: Split, feature: int) -> Split:
 
 @inner
 def better(best: Split, improvement: int, gain: float, feature: int, cut: int, missing_left: int) -> Split:
-    """Return the better of the best split so far and a new one."""
+    """Return the better of two splits; a tie goes to the lower feature, threshold and missing side."""
     if improvement < best.improvement:
         return best
     if improvement == best.improvement:
