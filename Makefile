@@ -81,12 +81,15 @@ bench: $(READY)
 # What running needs, then what tests need, then what development needs: nobody waits for more than that.
 # Python compiles what is imported, when it is: compiling all that is installed took two thirds of the time.
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
+# What compiling the kernels needs: it goes on while pip installs the rest.
+COMPILER := "numpy>=2.0" "numba>=0.61" "filelock>=4.0"
 
 $(RUNNING): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "holdfast needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	@echo "Installing holdfast into $(VENV): this happens once."
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) -e .
+	$(INSTALL) $(COMPILER)
+	PYTHONPATH=src $(BIN)/python -m holdfast.kernels.build & $(INSTALL) -e . && wait
 	touch $(RUNNING)
 
 $(TESTING): $(RUNNING)

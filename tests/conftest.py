@@ -4,10 +4,12 @@ import os
 import sys
 from collections.abc import Iterator
 from math import inf
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from holdfast.kernels.jit import IS_OFF
 from holdfast.parallel import progress
 
 # The same examples in every run: a check passes today if it passed yesterday. `make test` tries few of them,
@@ -35,6 +37,34 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if is_variant or item.path.parent.name == "faults" or "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("slow")
 
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Note kernels that this process has called with types that `kernels/signatures.json` does not list."""
+    if IS_OFF:
+        return
+    from holdfast.kernels.signatures import unrecorded_signatures
+
+    unrecorded = [f"{name}{signature}" for name, signature in unrecorded_signatures()]
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["unrecorded"] = unrecorded
+    elif unrecorded := [*_unrecorded, *unrecorded]:
+        _unrecorded[:] = sorted(set(unrecorded))
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take what a worker of pytest-xdist has noted."""
+    _unrecorded.extend(getattr(node, "workeroutput", {}).get("unrecorded", []))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Name the kernels that `python tests/recorded_signatures.py` has to record."""
+    for text in _unrecorded:
+        terminalreporter.write_line(f"not in kernels/signatures.json: {text}", red=True)
+
+
+_unrecorded: list[str] = []
 
 # No test shows progress, however slow the machine is: what it reads does not depend on time.
 progress.INTERVAL = inf

@@ -208,7 +208,7 @@ def test_a_run_is_saved_within_its_block(tmp_path: Path) -> None:
 def test_a_fit_with_a_folder_is_saved_and_goes_on(tmp_path: Path) -> None:
     rows, settings = X.assign(y=Y), {"method": "bootstrap", "n_estimators": 4}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_tasks, "_time_task", _stopping(iter(range(2))))
+        patch.setattr(run_tasks, "_time_task", _stopping(iter(range(4))))
         with pytest.raises(KeyboardInterrupt):
             fit_run(rows, "y", folder=tmp_path / "run", **settings)
     assert run_status(tmp_path / "run").state == "stopped"

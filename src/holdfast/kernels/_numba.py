@@ -53,6 +53,7 @@ from numba.core.typing.templates import AttributeTemplate
 
 from holdfast._files import replace_file
 from holdfast.errors import CacheWarning
+from holdfast.kernels import notice
 from holdfast.kernels.shipped import file_name, find_code, has_shipped_code, hash_sources
 
 IS_PLAIN = os.environ.get("HOLDFAST_PLAIN_NUMBA", "0") not in ("", "0")
@@ -173,6 +174,8 @@ class KernelCache(_Cache):
         code = self._read(self._file(key), key, target_context)
         if code is None and (shipped := find_code(self._module, self._name, sig)) is not None:
             code = self._read(shipped, sig, target_context)
+        if code is None:
+            notice.begin(self._name)
         return code
 
     def _read(self, path: Path, key: Any, target_context: Any) -> Any:
@@ -187,6 +190,7 @@ class KernelCache(_Cache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Store the compiled code; warn once if that fails."""
+        notice.end(self._name)
         if not self._code.check_cachable(data):
             return
         if self._folder is not None:

@@ -32,7 +32,7 @@ def all_kernels() -> dict[str, Kernel]:
     folder = Path(__file__).parent
     found = {}
     for file in sorted(folder.rglob("*.py")):
-        if file.name.startswith("_") or file.stem in ("build", "signatures"):
+        if file.name.startswith("_") or file.stem in ("build", "notice", "shipped", "signatures"):
             continue
         name = ".".join((__package__, *file.relative_to(folder).with_suffix("").parts))
         for each in vars(import_module(name)).values():
@@ -62,7 +62,7 @@ def unrecorded_signatures() -> Iterator[tuple[str, tuple[Any, ...]]]:
     """Yield what this process has compiled or loaded and the file does not list."""
     known = recorded_signatures()
     for name, kernel in all_kernels().items():
-        for signature in kernel.compiled.overloads:
+        for signature in kernel.compiled.overloads if "compiled" in vars(kernel) else ():
             if signature not in known.get(name, ()):
                 yield name, signature
 
