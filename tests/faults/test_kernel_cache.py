@@ -3,6 +3,7 @@
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,8 @@ import numba
 import pytest
 
 from holdfast.kernels import _numba as cache
+from holdfast.kernels import shipped
+from holdfast.kernels.shipped import hash_sources
 from reference.small_disks import small_disk_at
 
 # A kernel of one line, which compiles in no time, in a file and a folder of its own.
@@ -52,7 +55,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def used(source: Path) -> tuple[int, list[str]]:
     """The number of kernels that a program finds on disk, and the warnings, as if it had started just now."""
     cache._problems.clear()
-    cache._sources.cache_clear()
+    hash_sources.cache_clear()
     twice = runpy.run_path(str(source))["twice"]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -155,7 +158,7 @@ def test_a_cache_that_can_only_be_read_is_read(
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    with small_disk_at(tmp_path / "disk", "16k") as place:
+    with small_disk_at(tmp_path / "disk", "8k") as place:
         yield place
 
 
@@ -222,16 +225,27 @@ def test_a_change_of_the_source_makes_the_file_stale(source: Path) -> None:
     assert len(kept(source.parent)) == 2
 
 
-def test_a_change_in_any_folder_of_kernels_makes_every_file_stale(
+def test_a_change_makes_the_kernels_stale_that_depend_on_it_and_no_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "cache.py"))
-    part = tmp_path / "growth" / "criteria.py"
-    part.parent.mkdir()
-    part.write_text("GINI = 0\n")
-    before = cache._sources.__wrapped__()
-    part.write_text("GINI = 1\n")
-    assert cache._sources.__wrapped__() != before
+    copy = tmp_path / "kernels"
+    shutil.copytree(shipped.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "built"))
+    monkeypatch.setattr(shipped, "PACKAGE", copy)
+    modules = ["growth.grow", "consensus.search", "boosting.grow", "distance.distances"]
+
+    def hashes() -> list[str]:
+        return [hash_sources.__wrapped__(f"holdfast.kernels.{module}") for module in modules]
+
+    for changed, stale in {
+        "boosting/search.py": [False, False, True, False],
+        "distance/rules.py": [False, False, False, True],
+        "growth/criteria.py": [True, True, True, False],
+        "_numba.py": [True, True, True, True],
+    }.items():
+        before = hashes()
+        with (copy / changed).open("a") as file:
+            file.write("\n# changed\n")
+        assert [one != other for one, other in zip(before, hashes(), strict=True)] == stale
 
 
 def test_four_processes_that_start_at_once_with_an_empty_cache_all_work(source: Path) -> None:
@@ -239,3 +253,48 @@ def test_four_processes_that_start_at_once_with_an_empty_cache_all_work(source: 
     assert [said_by(process)[1] for process in processes] == [[]] * 4
     assert sorted(path.suffix for path in (source.parent / "__pycache__").iterdir()) == [".kernel"] * 2
     assert said_by(started(source)) == (2, [])
+
+
+# -- code that a wheel carries -----------------------------------------------------------------------------
+
+SHIPPED = """
+import sys
+import numpy as np
+from holdfast.kernels.growth.leaf_values import weakest_links
+
+left, right = (np.array(each, np.int32) for each in ([1, -1, -1], [2, -1, -1]))
+for each in (left, right):
+    each.flags.writeable = False
+alpha = np.empty(3)
+weakest_links(left, right, np.array([1.0, 0.25, 0.25]), alpha)
+print(alpha[0], sum(weakest_links.compiled.stats.cache_hits.values()))
+"""
+
+
+def test_shipped_code_is_used_unless_it_is_damaged_or_numba_has_other_settings(tmp_path: Path) -> None:
+    package = tmp_path / "site" / "holdfast"
+    ignored = shutil.ignore_patterns("__pycache__", "built")
+    shutil.copytree(shipped.PACKAGE.parent, package, ignore=ignored)
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+
+    def run(*command: str, **settings: str) -> list[str]:
+        environment = {**plain, "PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+        (tmp_path / "cache").mkdir()
+        done = subprocess.run(
+            [sys.executable, *command], env={**environment, **settings}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    level = list(shipped.LEVELS[shipped.machine()])[-1]  # that every processor has
+    folder = package / "kernels" / "built" / level
+    folder.mkdir(parents=True)
+    names = ("--only", "growth.leaf_values.weakest_links")
+    build = ("-m", "holdfast.kernels.build", "--worker", "--into", str(folder), *names)
+    run(*build, NUMBA_CPU_NAME=level, NUMBA_CPU_FEATURES="")
+    assert run("-c", SHIPPED) == ["0.5", "1"]
+    assert run("-c", SHIPPED, NUMBA_OPT="2") == ["0.5", "0"]
+    for path in kept(folder):
+        flip_a_byte(path)
+    assert run("-c", SHIPPED) == ["0.5", "0"]
