@@ -205,7 +205,7 @@ model_options = with_options(
         "method",
         _choice(METHODS),
         text="consensus: a tree moved towards the consensus of bootstrap trees; bootstrap: a tree chosen "
-        "from bootstrap trees; pruned: from the subtrees of one tree; paper: as in the paper on stable trees.",
+        "from bootstrap trees; pruned: from the subtrees of one tree; paper: by the paper on stable trees.",
     ),
     model_option(
         "max_leaf_nodes",
