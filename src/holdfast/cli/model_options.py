@@ -134,12 +134,7 @@ def _choice(names: tuple[str, ...]) -> click.Choice[str]:
 _FRACTION = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 model_options = with_options(
-    model_option(
-        "min_samples_leaf",
-        Text(parse_leaf_size),
-        "ROWS",
-        "Fewest rows in a leaf: a number, or a fraction of all rows.",
-    ),
+    model_option("min_samples_leaf", Text(parse_leaf_size), "ROWS"),
     model_option(
         "class_weight",
         Text(parse_class_weights),
@@ -166,8 +161,8 @@ model_options = with_options(
         "Predict the class of --positive, or the rarer of two, from this probability on; cost: the threshold "
         "with the least --loss on held-out rows.",
     ),
-    model_option("positive", str, "CLASS", "Class whose probability is shown in drawings and rules."),
-    model_option("max_depth", click.IntRange(1, 1000), "SPLITS", "Most splits on a path."),
+    model_option("positive", str, "CLASS"),
+    model_option("max_depth", click.IntRange(1, 1000), "SPLITS"),
     model_option(
         "monotonic_cst",
         Text(parse_directions),
