@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 @click.option(
     "--methods",
     metavar="NAMES",
-    help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas.  [default: {', '.join(AUDITED_METHODS)}]",
+    help=f"Methods, separated by commas: {', '.join(METHOD_NAMES)}.  [default: {', '.join(AUDITED_METHODS)}]",
 )
 @click.option(
     "--changes",
     metavar="NAMES",
-    help=f"Which of {', '.join(CHANGE_NAMES)}, separated by commas.  [default: all]",
+    help=f"Changes, separated by commas: {', '.join(CHANGE_NAMES)}.  [default: all]",
 )
 @click.option("--repeats", type=click.IntRange(1), default=5, help="Number of random divisions of the rows.")
 @click.option(
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 )
 @seed_and_jobs("figures")
 @cluster_option
-@output_option("File: every pair in CSV or Parquet, all figures in JSON, a page in HTML, by its name.")
+@output_option("File for every pair (.csv, .parquet), for all figures (.json) or for a page (.html).")
 @cell_options
 @restart_option
 def command(
@@ -86,8 +86,9 @@ def command(
 ) -> None:
     """Measure how much the models of several methods change when they are retrained on DATA (CSV or Parquet).
 
-    Every method is trained on pairs of samples, and after small changes of one: fewer rows, another seed, a
-    column of noise. The models of a pair are compared on rows that neither was trained on.
+    Every method is trained on pairs of overlapping samples, and before and after small changes of a sample:
+    fewer rows, another seed, a column of noise. The models of a pair are compared on rows that neither was
+    trained on.
     """
     check_exists(data)
     if output is not None:

@@ -55,14 +55,16 @@ if TYPE_CHECKING:
 @click.command("compare", context_settings={"show_default": True})
 @click.argument("data", type=click.Path(path_type=Path))
 @column_options(
-    stage="Column of years, cohorts or sites in their order: each is predicted by models of all before it.",
-    groups="Column of groups, such as patients: folds keep each together, except earlier rows with --stage.",
+    stage="Column of years, cohorts or sites in their order: each stage is predicted by models trained on "
+    "all earlier ones.",
+    groups="Column of groups, such as patients: each is in one fold; with --stage, its earlier rows are used "
+    "for training.",
 )
 @click.option(
     "--min-samples-leaf",
     metavar="ROWS",
     type=Text(parse_leaf_size),
-    help="Least rows of a leaf: a number, or a fraction of all.",
+    help="Fewest rows in a leaf: a number, or a fraction of all rows.",
 )
 @click.option(
     "--class-weight",
@@ -80,7 +82,7 @@ if TYPE_CHECKING:
     "--models",
     metavar="NAMES",
     default=",".join(COMPARED_METHODS),
-    help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas; c4.5 is for classes only.",
+    help=f"Models to compare, separated by commas: {', '.join(METHOD_NAMES)}; c4.5 is for classes only.",
 )
 @click.option("--folds", type=click.IntRange(1), default=5, help="Number of folds.")
 @click.option(
@@ -95,7 +97,7 @@ if TYPE_CHECKING:
 )
 @seed_and_jobs("scores")
 @cluster_option
-@output_option("File: all figures in CSV, Parquet or JSON, a page in HTML, by its name.")
+@output_option("File for all figures (.csv, .parquet, .json) or for a page (.html).")
 @cell_options
 @restart_option
 def command(
@@ -115,8 +117,8 @@ def command(
 ) -> None:
     """Compare models, single trees and ensembles, on the same folds of DATA (CSV or Parquet).
 
-    In each fold all models are trained on the same rows and scored on the same others, so that differences
-    between them are estimated far better than the scores themselves.
+    In each fold, all models are trained on the same rows and scored on the same held-out rows. Differences
+    between models are therefore estimated far more precisely than the scores themselves.
     """
     check_exists(data)
     if output is not None:

@@ -66,8 +66,8 @@ def command(
 ) -> None:
     """Show what changed from the tree of OLD to that of NEW, model files or run folders, rule by rule.
 
-    With --data also which rows get another prediction, who they are, and which tree is better: use rows that
-    neither tree was fitted to.
+    With --data, also show which rows get another prediction, what characterises them, and which tree is
+    better; use rows that neither tree was fitted to.
     """
     from holdfast.distance.diff_text import diff_view
     from holdfast.report.page import write_report

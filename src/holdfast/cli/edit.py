@@ -40,23 +40,23 @@ if TYPE_CHECKING:
     is_flag=False,
     flag_value=0.0,
     metavar="[FRACTION]",
-    help="Round all thresholds, while no row of --data changes sides, or at most this fraction of those at "
-    "each node.",
+    help="Round all thresholds so far that no row of --data changes sides, or at most this fraction of the "
+    "rows at each node.",
 )
-@click.option("--by", default="", metavar="NAME", help="Who edits, for the record.")
-@click.option("--why", default="", metavar="TEXT", help="Reason, for the record.")
-@click.option("--when", default="", metavar="TEXT", help="Date, for the record.")
+@click.option("--by", default="", metavar="NAME", help="Author of the edit, for the record.")
+@click.option("--why", default="", metavar="TEXT", help="Reason of the edit, for the record.")
+@click.option("--when", default="", metavar="TEXT", help="Date of the edit, for the record.")
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
-    help="Rows (CSV or Parquet) that counts are fitted to and the cost of the edit is measured on.",
+    help="Rows (CSV or Parquet) for the counts of the nodes, and to measure the cost of the edit.",
 )
 @click.option("--target", metavar="COLUMN", help="Target column of --data.  [default: as in the model]")
 @click.option(
     "--refit-values",
     is_flag=True,
-    help="Also fit the leaf values below an edited split to the rows. Those of a consensus tree come from "
-    "its teacher otherwise.",
+    help="Also fit the leaf values below an edited split to the rows; otherwise, those of a consensus tree "
+    "come from its teacher.",
 )
 @output_option("File for the edited model.", required=True)
 @cell_options
@@ -80,9 +80,9 @@ def command(
 ) -> None:
     """Edit the tree of MODEL, a model file or a run folder, by hand.
 
-    The edit is kept in the file with author and reason, and shown with the tree. With --data, counts are
-    fitted to its rows, and the cost of the edit is measured on the same rows: with --refit-values that
-    flatters the edited tree. In Python, price_of_edit takes other rows.
+    The edit is kept in the file with author and reason, and shown with the tree. With --data, the counts of
+    the nodes are those of its rows, and the cost of the edit is measured on the same rows, which is
+    optimistic with --refit-values. In Python, price_of_edit measures it on other rows.
     """
     changes_split = any(each is not None for each in (threshold, categories, feature))
     n_changes = changes_split + prune + (value is not None) + (tolerance is not None)

@@ -42,13 +42,15 @@ ENDINGS = (".txt", ".html", ".json")
     "values",
     multiple=True,
     metavar="COLUMN=VALUE",
-    help="A value that replaces that of the row; without ROWS these values are the row.",
+    help="Value that replaces that of the row; without ROWS, these values are the row.",
 )
 @click.option("--fixed", multiple=True, metavar="COLUMN", help="Column that cannot change.")
 @click.option("--only-increase", multiple=True, metavar="COLUMN", help="Column that may only increase.")
 @click.option("--only-decrease", multiple=True, metavar="COLUMN", help="Column that may only decrease.")
-@click.option("--wanted", metavar="CLASS", help="Class that changes are to lead to; for numbers, up or down.")
-@click.option("--threshold", type=float, help="Changes are to lead to the other side of this probability.")
+@click.option(
+    "--wanted", metavar="CLASS", help="Class that the changes should lead to; for numbers, up or down."
+)
+@click.option("--threshold", type=float, help="The changes should cross this probability.")
 @click.option("--positive", metavar="CLASS", help="Class of the probability.  [default: that of the model]")
 @click.option(
     "--changes", type=click.IntRange(0), default=3, show_default=True, help="Number of changes to show."
@@ -76,9 +78,9 @@ def command(
 ) -> None:
     """Explain the predictions of MODEL, a model file or a run folder, for rows of the file ROWS.
 
-    The path of the row in words, how close it is to each threshold and, of a run, the support of each split;
-    then the smallest changes of the row that lead to another outcome. Only the columns that the tree uses are
-    needed. --row, --set, --fixed and the two directions may be repeated.
+    For each row, show its path in words, its distance to each threshold, the support of each split (if MODEL
+    is a run), and the smallest changes that lead to another outcome. Only the columns that the tree uses are
+    needed. --row, --set, --fixed, --only-increase and --only-decrease may be repeated.
     """
     check_exists(model)
     if output is not None:

@@ -25,14 +25,16 @@ from holdfast.runs.folder import check_output, model_file
     "--verify",
     type=click.Path(path_type=Path),
     metavar="ROWS",
-    help="File of rows to run the export on, too. It is always run at every threshold and just beside it; an "
-    "export whose predictions differ from the model's is not written.",
+    help="File of rows for an additional check. Every export is checked at each threshold and next to it; "
+    "if its predictions differ from those of the model, it is not written.",
 )
 @click.option("--no-verify", is_flag=True, help="Write the export without running it.")
-@click.option("--dialect", help="SQL: dialect, as sqlglot names it.  [default: duckdb]")
+@click.option("--dialect", help="SQL: dialect, by its name in sqlglot.  [default: duckdb]")
 @click.option("--table", help="SQL: table to select from.  [default: rows]")
-@click.option("--keep", multiple=True, help="SQL: column to select besides; may be repeated.")
-@click.option("--view", help="SQL: write a script that creates this view; for ensembles, on one per tree.")
+@click.option("--keep", multiple=True, help="SQL: further column to select; may be repeated.")
+@click.option(
+    "--view", help="SQL: write a script that creates this view; for ensembles, also one view per tree."
+)
 @click.option("--key", help="SQL with --view: column that identifies a row.")
 @cell_options
 def command(

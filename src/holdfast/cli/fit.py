@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 @column_options(
     stage="Column of years, cohorts or sites in their order: the last ones are test rows, and methods that "
     "need early rows take the first ones.",
-    groups="Column of groups, such as patients: random splits into training and test rows keep each "
-    "together.",
+    groups="Column of groups, such as patients: random splits into training and test rows keep the "
+    "rows of a group together.",
 )
 @click.option(
     "--model",
@@ -71,8 +71,8 @@ if TYPE_CHECKING:
 @click.option(
     "--test-rows",
     type=click.Choice(TEST_ROWS, case_sensitive=False),
-    help="Test rows: the last stages and some random rows of earlier ones, or random rows. [default: forward "
-    "with --stage]",
+    help="forward: the test rows are the last stages and some random rows of earlier ones; random: random "
+    "rows.  [default: forward with --stage]",
 )
 @model_card_option()
 @seed_and_jobs("tree")
@@ -103,8 +103,8 @@ def command(
     predictions. The tree is moved towards the consensus of 100 trees distilled on bootstrap samples, while it
     still agrees with the teacher. --method and --model select other trees and models.
 
-    On two cores a fit takes about 3 seconds for up to 5,000 rows and 10 for 50,000; once after
-    the installation, compiling takes a minute more. For a quick look: --teacher linear --n-estimators 25.
+    On two cores a fit takes about 3 seconds for up to 5,000 rows and 10 for 50,000. The first one after the
+    installation takes a minute longer, to compile. For a quick look: --teacher linear --n-estimators 25.
     """
     check_exists(data)
     from holdfast.cli.fit_output import show_files, show_fit, show_replaced_run, show_roles

@@ -158,8 +158,8 @@ model_options = with_options(
         "threshold",
         Text(parse_threshold),
         "PROBABILITY",
-        "Probability from which on the class of --positive, or the rarer of two, is predicted; cost: the "
-        "threshold of least --loss on held-out rows.",
+        "Predict the class of --positive, or the rarer of two, from this probability on; cost: the threshold "
+        "with the least --loss on held-out rows.",
     ),
     model_option("positive", str, "CLASS"),
     model_option("max_depth", click.IntRange(1, 1000), "SPLITS"),
@@ -173,7 +173,7 @@ model_options = with_options(
         "monotonic_class",
         str,
         "CLASS",
-        "Class whose probability --monotonic-cst is about.  [default: the second of two]",
+        "Class whose probability is monotonic by --monotonic-cst.  [default: the second of two]",
     ),
     model_option(
         "criterion",
@@ -181,11 +181,14 @@ model_options = with_options(
         text="Splitting criterion. Leaves predict medians with absolute_error, and quantiles with quantile.  "
         "[default: gini, squared_error]",
     ),
-    model_option("quantile", _FRACTION, text="The quantile that --criterion quantile predicts, such as 0.9."),
+    model_option(
+        "quantile", _FRACTION, text="Quantile that is predicted with --criterion quantile, such as 0.9."
+    ),
     model_option(
         "categories",
         _choice(CATEGORIES),
-        text="Splits on more than 9 categories: in the order of their shrunk means, or the best set.",
+        text="Splits on more than 9 categories: shrunk orders the categories by their shrunk means; exact "
+        "finds the best set.",
     ),
     model_option(
         "growth_rules",
@@ -196,8 +199,8 @@ model_options = with_options(
     model_option(
         "method",
         _choice(METHODS),
-        text="The consensus of trees of bootstrap samples; or a tree chosen from trees of bootstrap samples, "
-        "from the subtrees of one tree, or as in the paper.",
+        text="consensus: a tree moved towards the consensus of bootstrap trees; bootstrap: a tree chosen "
+        "from bootstrap trees; pruned: from the subtrees of one tree; paper: by the paper on stable trees.",
     ),
     model_option(
         "max_leaf_nodes",
@@ -218,22 +221,22 @@ model_options = with_options(
     model_option(
         "leaf_values",
         _choice(LEAF_VALUES),
-        text="Predictions of leaves: from their rows and the teacher, from the teacher, from their rows, "
-        "from their rows shrunk towards the parent nodes, or from rows that chose no split.",
+        text="Leaf values from the rows and the teacher (posterior), the teacher, the rows (labels), the "
+        "rows shrunk towards the parent nodes, or rows that were not used to choose splits (honest).",
     ),
     model_option(
         "n_estimators",
         click.IntRange(1),
         "TREES",
-        "Reference trees, or trees of each collection or of the ensemble.  [default: 100; 300 for --method "
-        "bootstrap, pruned and paper]",
+        "Number of reference trees, or of trees in the ensemble.  [default: 100; 300 for --method bootstrap, "
+        "pruned and paper]",
     ),
     model_option("selection_rule", _choice(SELECTION_RULES), text="How one tree of the frontier is chosen."),
     model_option(
         "tolerance",
         click.FloatRange(0),
-        text="Loss that is accepted for stability: of the fit to the teacher, or of the score.  [default: "
-        "0.06; of the score 0.01 or one standard error]",
+        text="Loss of fit to the teacher, or of score, that is accepted for stability.  [default: 0.06 of "
+        "the fit; 0.01 or one standard error of the score]",
     ),
     model_option(
         "tolerance_unit",
@@ -244,9 +247,13 @@ model_options = with_options(
     model_option(
         "instability_weight",
         click.FloatRange(0),
-        text="Weight of the instability against the score, for --selection-rule weighted.",
+        text="With --selection-rule weighted: the score that one unit of instability is worth.",
     ),
-    model_option("early_fraction", _FRACTION, text="Fraction of the rows that reference trees are grown on."),
+    model_option(
+        "early_fraction",
+        _FRACTION,
+        text="Fraction of the rows that reference trees are grown on, except with --method consensus.",
+    ),
     model_option(
         "validation",
         Text(parse_number),

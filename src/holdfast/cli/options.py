@@ -214,8 +214,8 @@ cell_options = with_options(
         "--missing",
         metavar="WORD",
         multiple=True,
-        help="Word for a missing value, besides empty cells, NA, N/A, #N/A, NaN, null, None, ? and .; may be "
-        "repeated.",
+        help="Word for a missing value, in addition to empty cells, NA, N/A, #N/A, NaN, null, None, ? and .; "
+        "may be repeated.",
     ),
     click.option(
         "--date",
@@ -225,9 +225,11 @@ cell_options = with_options(
         ":dmy or :mdy gives the order of day and month. May be repeated.",
     ),
     click.option(
-        "--decimal", metavar="MARK", default=".", help="Decimal mark of numbers, as the comma in 1,5."
+        "--decimal", metavar="MARK", default=".", help="Decimal mark of numbers, such as the comma in 1,5."
     ),
-    click.option("--thousands", metavar="MARK", help="Mark between thousands, as in 1,234,567."),
+    click.option(
+        "--thousands", metavar="MARK", help="Mark between thousands, such as the comma in 1,234,567."
+    ),
     click.option(
         "--encoding",
         metavar="NAME",
@@ -308,7 +310,7 @@ def model_card_option(default: str = "") -> Decorator:
 
 
 def seed_and_jobs(result: str) -> Decorator:
-    """Add the options of the seed and the number of jobs, neither of which changes the result."""
+    """Add the options of the seed and of the number of jobs, which does not change the result."""
     return with_options(
         click.option(
             "--random-state",

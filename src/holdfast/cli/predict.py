@@ -33,7 +33,7 @@ _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
     "-o",
     "--output",
     type=click.Path(path_type=Path, allow_dash=True),
-    help="File to write to, CSV or Parquet by its name; without it, or with -, CSV to the terminal.",
+    help="File to write to (.csv, .parquet); without it, or with -, CSV is written to the terminal.",
 )
 @cell_options
 @click.option("--raw", is_flag=True, help=RAW)
@@ -41,10 +41,10 @@ def command(model: Path, data: Path, output: Path | None, raw: bool, **cells: An
     """Add the predictions of MODEL, a model file or a run folder, to the rows of DATA.
 
     Columns are matched by name, and stay as they are; only those that the model uses are needed. Text that a
-    spreadsheet would take for a formula gets an apostrophe in front, unless you use --raw. For a class there
-    is also a column p(class) for each class: the probability that the leaf of the row predicts. It need not
-    be the fraction of the class among the training rows of the leaf: leaf values may come from a teacher, be
-    shrunk towards the parent nodes, or be weighted.
+    spreadsheet would take for a formula gets an apostrophe in front, unless you use --raw. Classifiers also
+    add a column p(class) for each class, with the predicted probability. For a tree it may differ from the
+    fraction of the class among the training rows of the leaf: leaf values may come from a teacher, be shrunk
+    towards the parent nodes, or be weighted.
     """
     check_exists(model, data)
     from holdfast.data.read import open_source

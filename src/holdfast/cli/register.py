@@ -24,9 +24,9 @@ def command() -> None:
 )
 @output_option()
 def check(register: Path, head: str | None, output: Path | None) -> None:
-    """Check that every record of REGISTER is unchanged, and follows the one before.
+    """Check that every record of REGISTER is unchanged and follows the previous one.
 
-    Ends with exit code 3 if one is not.
+    Ends with exit code 3 if the check fails.
     """
     from holdfast.governance.register import check_register
 
@@ -63,7 +63,7 @@ def show(register: Path, last: int | None, output: Path | None) -> None:
 def find(hash: str, folder: Path, output: Path | None) -> None:  # noqa: A002 (the word of the register)
     """Find the model file with this HASH, or its first digits, in FOLDER or a folder in it.
 
-    Loading that file takes a change back.
+    To roll back a change, deploy this file again.
     """
     from holdfast.governance.register import find_model
 

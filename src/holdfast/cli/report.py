@@ -23,8 +23,8 @@ def command(
 ) -> None:
     """Write one page of HTML on MODEL, a run folder or a model file.
 
-    The page is one file without any request to the network. A run on disk does not contain the data, so that
-    what needs rows, such as calibration, is only in the report that `holdfast fit` writes itself.
+    The page is one file that loads nothing from the internet. A run folder does not contain the data, so the
+    sections that need rows, such as calibration, are only in the report that `holdfast fit` writes.
     """
     check_output(output, model)
     from holdfast.io.model_file import load_model

@@ -54,7 +54,7 @@ LINKS = {
     help="A drawing in text, IF ... THEN rules, a picture, or a table with one line per node.  [default: by "
     "the name of the file, or drawing]",
 )
-@click.option("--nodes", is_flag=True, help="A drawing with the numbers of the nodes, as edits need them.")
+@click.option("--nodes", is_flag=True, help="Show the numbers of the nodes, which holdfast edit needs.")
 @click.option(
     "--positive", metavar="CLASS", help="Class whose probability is shown.  [default: that of the model]"
 )
@@ -72,9 +72,9 @@ LINKS = {
 @output_option("File to write to, instead of the terminal: .txt, .svg or .csv.")
 @click.option("--raw", is_flag=True, help=RAW)
 def command(model: Path, form: str | None, nodes: bool, output: Path | None, **options: Any) -> None:
-    """Show the tree of MODEL, a model file or a run folder; of a collection or an ensemble, an overview.
+    """Show the tree of MODEL, a model file or a run folder, or an overview of a collection or an ensemble.
 
-    Drawings, and the terminal, cut long lists of categories; a file, or a pipe, has the rules in full.
+    Long lists of categories are cut in drawings and in the terminal; rules in a file or a pipe are complete.
     """
     if output is not None:
         check_output(output, model)

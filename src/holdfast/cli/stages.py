@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 @click.argument("data", type=click.Path(path_type=Path))
 @column_options(
     stage="Column of years, cohorts or sites in their order: one tree for each.",
-    groups="Column of groups, such as patients, whose rows are sampled together.",
+    groups="Column of groups, such as patients, whose rows are kept together in samples.",
 )
 @click.option(
     "--strategy",
     type=click.Choice(SEQUENCE_STRATEGIES, case_sensitive=False),
     default=SEQUENCE_STRATEGIES[0],
-    help="update: each tree as close to the last as its fit allows; shortest-path: the sequence of least "
-    "total loss and distance.",
+    help="update: each tree is as close to the one before as its fit allows; shortest-path: the sequence "
+    "with the least total loss and distance.",
 )
 @click.option(
     "--memory",
@@ -57,14 +57,14 @@ if TYPE_CHECKING:
 @click.option(
     "--tolerance",
     type=click.FloatRange(0),
-    help="Fit that a tree may lose against a new tree.  [default: 0.02; none for a shortest path]",
+    help="Fraction of the fit of a new tree that may be lost.  [default: 0.02; no limit for a shortest path]",
 )
 @click.option(
     "--movement-weight",
     type=click.FloatRange(0),
     help="Shortest path: loss of fit that one unit of tree distance is worth.  [default: 0.02]",
 )
-@click.option("--hindsight", is_flag=True, help="Shortest path: offer the splits of later stages, too.")
+@click.option("--hindsight", is_flag=True, help="Shortest path: also consider the splits of later stages.")
 @click.option("--compare", is_flag=True, help="Also train a new tree at each stage.")
 @click.option(
     "--min-rows",
@@ -88,7 +88,9 @@ if TYPE_CHECKING:
 @scoring_option
 @seed_and_jobs("trees")
 @cluster_option
-@output_option("File: a page in HTML, a picture in SVG, figures in JSON, a row per stage in CSV or Parquet.")
+@output_option(
+    "File for a page (.html), a picture (.svg), all figures (.json), or one row per stage (.csv, .parquet)."
+)
 @cell_options
 @restart_option
 def command(
@@ -114,8 +116,9 @@ def command(
 ) -> None:
     """Fit one tree after another to the stages of DATA (CSV or Parquet), and show which rules change when.
 
-    A stable tree for the first stage, then at each stage as small a change of it as its fit allows; or the
-    sequence of trees of least total loss and distance. Each tree is scored on the next stage.
+    The first stage gets a stable tree, which changes at each later stage as little as the fit allows; or
+    --strategy shortest-path finds the sequence with the least total loss and distance. Each tree is scored on
+    the next stage.
     """
     check_exists(data)
     if columns["stage"] is None:

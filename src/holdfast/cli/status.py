@@ -10,10 +10,10 @@ import click
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def command(run: Path, as_json: bool) -> None:
-    """Show how far the run is that is written to RUN, the folder or the file of its -o.
+    """Show the progress of the run that writes to RUN, the folder or file of its -o.
 
-    Whether it is finished, running or stopped; its current step, the results that are kept, its process, and
-    the command that continues it.
+    The output has its state (finished, running or stopped), its current step, the results that are kept, its
+    process, and the command that continues it.
     """
     from holdfast.runs.status import run_status
 

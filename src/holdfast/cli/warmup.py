@@ -8,7 +8,7 @@ from holdfast.cli.console import compiled_text, make_console
 
 @click.command("warmup")
 def command() -> None:
-    """Compile the kernels of all models now, so that no later run has to: for images and clusters."""
+    """Compile the kernels of all models now, not in the first run: for container images and clusters."""
     from holdfast.kernels.consensus.search import find_consensus
     from holdfast.kernels.jit import Kernel
     from holdfast.runs.compile import prepare_kernels

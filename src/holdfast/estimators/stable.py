@@ -85,7 +85,7 @@ class StableTreeParameters:
 
 
 class StableTreeEstimator(StableTreeParameters, TreeEstimator):
-    """An estimator whose tree is chosen from many, and can be in use and be updated by new rows."""
+    """An estimator whose tree is chosen from many, and can be updated with new rows."""
 
     # Fitted attributes: of fit, ...
     trained_: StableTrees
@@ -123,8 +123,8 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
     ) -> Self:
         """Grow the reference trees and the candidate trees, and choose a tree.
 
-        All rows are those of X_early, X and X_holdout, in this order, as far as they are given: weights,
-        stages and groups have an entry for each of them, and the range of a column is that over all of them.
+        Weights, stages and groups have one entry for each row of X_early, X and X_holdout, in this order, as
+        far as these are given. The range of a column is that over all of these rows.
 
         Parameters
         ----------
@@ -135,15 +135,15 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         sample_weight : array, optional
             Weight of every row; 0 leaves a row out.
         stage : array, optional
-            A year, cohort or site for every row: the first stages are the early data, as many as hold
-            `early_fraction` of the rows, and never the last.
+            A year, cohort or site for every row. The first stages that hold `early_fraction` of the rows, but
+            never the last stage, are the early data.
         groups : array, optional
             Rows of one group, such as a patient, are never on both sides of a random split.
         X_early, y_early : optional
-            Early data, apart from X and y. Without these and without stages, a random fraction of the rows is
-            early.
+            Early data, in addition to X and y. Without these and without stages, a random fraction of the
+            rows is early.
         X_holdout, y_holdout : optional
-            Rows that method="paper" scores on, in place of a random part of X.
+            With method="paper": rows to score on, instead of a random part of X.
 
         Returns
         -------
@@ -265,21 +265,21 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         max_leaf_nodes: int | None = None,
         candidate: int | None = None,
     ) -> Self:
-        """Move to another tree of the frontier, without fitting again.
+        """Select another tree of the frontier, without fitting again.
 
-        What is left out is as the parameters say, whatever was chosen before: `choose()` returns to the tree
-        that `fit` chose. The parameters themselves stay as they are.
+        Arguments that are left out have the values of the parameters, not of an earlier choice: `choose()`
+        returns to the tree that `fit` chose. The parameters themselves do not change.
 
         Parameters
         ----------
         selection_rule, tolerance
-            As the parameters of the model. A tolerance without a rule means "within-tolerance".
+            As the parameters of the model. A tolerance without a rule implies "within-tolerance".
         tolerance_unit, instability_weight
-            As in `StabilityRules`. An instability weight without a rule means "weighted".
+            As in `StabilityRules`. An instability weight without a rule implies "weighted".
         max_leaf_nodes : int, optional
-            One of the limits of leaves of consensus trees: candidates with a larger limit are left out.
+            One of the limits on the leaves of consensus trees; candidates with a larger limit are left out.
         candidate : int, optional
-            The number of a candidate, as the frontier lists it. No rule goes with it.
+            Number of a candidate in the frontier; it excludes all other arguments.
 
         Returns
         -------
@@ -328,11 +328,10 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         n_replications: int = 10,
         test_fraction: float = 1 / 3,
     ) -> "Replications":
-        """Measure what these parameters give on random splits of the data, next to two baselines.
+        """Evaluate these parameters on random splits of the data, next to two baselines.
 
-        In each replication other rows are held out for the test, and nothing else uses them. The model itself
-        is not fitted. With method="paper" the test rows are those that the tree was chosen by, as in the
-        paper.
+        Each replication holds out other rows, which are used for the test only. The model itself is not
+        fitted. With method="paper", the tree is chosen by its score on the test rows, as in the paper.
 
         Parameters
         ----------
@@ -365,7 +364,8 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
     def split_support(self) -> SplitSupports:
         """Count for every split of the chosen tree how often the trees of both collections make it there.
 
-        For consensus trees only the reference trees are counted: their candidates are no samples.
+        For consensus trees only the reference trees are counted, because the candidates are not trees of
+        other samples.
         """
         check_is_fitted(self)
         return split_support(self.tree_, self.reference_trees_, self.trained_.sampled_candidates)
@@ -373,7 +373,8 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
     def feature_use(self) -> FeatureUses:
         """Summarise how the trees of both collections use each feature, the most important first.
 
-        For consensus trees only the reference trees are counted: their candidates are no samples.
+        For consensus trees only the reference trees are counted, because the candidates are not trees of
+        other samples.
         """
         check_is_fitted(self)
         return feature_use([*self.reference_trees_, *self.trained_.sampled_candidates])
@@ -401,10 +402,10 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         min_rows: int = MIN_STAGE_ROWS,
         strict_groups: bool = False,
     ) -> Self:
-        """Fit one tree for each stage, each near the last; the model ends with the tree of the last stage.
+        """Fit one tree for each stage, each close to the one before; `tree_` is the tree of the last stage.
 
-        `stages_` has the sequence, which prints itself: how far the tree moved at each stage, which rule
-        changed when, and how well each tree predicted the stage after it.
+        `stages_` has the sequence. Its text has the distance from stage to stage, the rules that change, and
+        the score of each tree on the next stage.
 
         Parameters
         ----------
@@ -413,37 +414,38 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         stage : array
             A year, cohort or site for every row: numbers, dates, text or ordered categories.
         stage_order : list, optional
-            The order of stages that are words, if it is not that of the alphabet.
+            Order of stages that are words, if it is not alphabetical.
         groups : array, optional
             As in `fit`.
         strategy : str
-            "update": a stable tree for the first stage, and then at each stage as small a change of it as the
-            rows require, as `update` makes it. "shortest-path": one structure for each stage, of all that the
-            stages suggest, so that the sum of the losses of the trees and of `movement_weight` times their
-            distances is least (Bertsimas, Digalakis, Ma and Paschalidis, arXiv 2403.19871). The choice is
-            made when all stages are there; the scores on the next stage are those of the trees that it would
-            have ended with before.
+            "update": a stable tree for the first stage, which each later stage changes as little as its rows
+            require, as `update` does. "shortest-path": one of the candidate structures for each stage, such
+            that the sum of the losses of the trees and of `movement_weight` times their distances is least
+            (Bertsimas, Digalakis, Ma and Paschalidis, arXiv 2403.19871). This choice needs the data of all
+            stages; the score on the next stage is therefore that of the last tree of the shortest path up to
+            each stage.
         memory : str
-            The rows that a stage learns from: those of "all" stages so far, or of the "stage" alone.
+            Training rows of a stage: those of "all" stages so far, or of the "stage" alone.
         half_life : float, optional
-            The age, in stages, at which a row counts half.
+            Age, in stages, at which the weight of a row is halved.
         tolerance : float, optional
-            How far the fit to the teacher may fall short of that of a fresh student, as a fraction of what
-            that explains. None: 0.02 for "update", no limit for "shortest-path".
+            Fraction of the fit of a fresh student to the teacher that may be lost. None: 0.02 for "update",
+            no limit for "shortest-path".
         prior_rows : float, optional
-            For "update": how many rows the tree before stands for, besides those that are given. None: as
-            many as it has learned from, less those given again, and at least a third. 0: the rows decide.
+            For "update": effective number of rows behind the tree before, in addition to the training
+            rows of the stage. None: its training rows, less those given again, and at least a third of them.
+            0: only the training rows of the stage count.
         movement_weight : float, optional
-            For "shortest-path": the fit, in the same unit, that one unit of distance is worth. None: 0.02.
+            For "shortest-path": loss of fit, in this unit, that one unit of distance is worth. None: 0.02.
         hindsight : bool
-            For "shortest-path": allow a stage the structures that only later stages suggest. Such a sequence
-            shows what would have been best; it was not available at the time.
+            For "shortest-path": also consider structures from later stages. Such a sequence shows what would
+            have been best in hindsight; it was not available at the time.
         compare : bool
-            Also train a tree from scratch at each stage, to see what that would have changed.
+            Also train a tree from scratch at each stage, for comparison.
         min_rows : int
             A stage with fewer rows is joined with the next one.
         strict_groups : bool
-            Score a tree only on rows of the next stage whose group it has not met.
+            Score a tree only on rows of the next stage whose group is in no earlier stage.
 
         Returns
         -------
@@ -485,9 +487,9 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
     # -- updates --------------------------------------------------------------------------------------
 
     def from_tree(self, model: Any) -> Self:
-        """Take a tree that is in use as the fitted tree of this estimator.
+        """Use an existing tree as the fitted tree of this estimator.
 
-        It predicts from then on, and `update` changes it by new rows.
+        The estimator then predicts with this tree, and `update` can change it.
 
         Parameters
         ----------
@@ -535,12 +537,12 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
     ) -> Self:
         """Change the tree as little as new rows require, or keep it.
 
-        A teacher learns from the rows, and its predictions are combined with those of the deployed tree,
-        which stands for the rows that it was trained on. If the tree with new leaf values fits these targets
-        within the tolerance of a fresh tree, or as well as it fitted its own rows, only the leaf values
-        change. Otherwise the tree changes step by step, by the move that gains most fit for the distance that
-        it adds; of the trees that fit well enough, the nearest one that a search finds is taken. `update_`
-        has the whole path, `select_step` moves along it, and `previous_tree_` is the tree before.
+        A teacher is fitted to the rows, and its predictions are averaged with those of the deployed tree,
+        weighted by the number of rows behind each. If the tree with new leaf values fits these targets within
+        the tolerance of a fresh tree, or as well as it fitted its own rows, only the leaf values change.
+        Otherwise the tree changes step by step, each time by the move with the greatest gain in fit per added
+        distance; the nearest tree found that fits well enough is taken. `update_` has the whole path,
+        `select_step` takes another step of it, and `previous_tree_` is the tree before.
 
         Parameters
         ----------
@@ -548,38 +550,37 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
             New rows, as in `fit`.
         strategy : str
             "nearest": as above. "keep": the tree as it is. "refit": new leaf values only. "retrain": a tree
-            that is trained without the deployed one. "candidate": of bootstrap trees whose score is within
-            the tolerance of the best, the nearest one, as in the paper on stable trees.
+            that is trained without the deployed one. "candidate": the nearest of the bootstrap trees whose
+            score is within the tolerance of the best, as in the paper on stable trees.
         tolerance : float
-            How far the fit to the teacher may fall short of that of a retrained tree, as a fraction of what a
-            fresh student explains.
+            Fraction of the fit of a fresh student to the teacher that may be lost.
         frozen : int, list of int or "edited"
             Nodes of the tree that must stay as they are: the splits of inner nodes, the values of leaves; or
             "edited" for those that were edited by hand.
         groups : array, optional
             As in `fit`.
         X_old, y_old : optional
-            Earlier rows, if they are still available, to learn from as well. Weights, groups and ages then
-            have an entry for each of them, first, and for each new row.
+            Earlier rows, if they are still available, to train on as well. Weights, groups and ages then have
+            one entry for each earlier row, followed by one for each new row.
         age : array, optional
-            How old each row is. Without ages old rows have the age 1, new rows 0.
+            Age of each row. Default: 1 for earlier rows, 0 for new ones.
         half_life : float, optional
-            The age at which a row counts half.
+            Age at which the weight of a row is halved.
         prior_rows : float, optional
-            How many rows the deployed tree stands for, besides those that are given. None: as many as it was
-            trained on, less those that are given again (which a model that was saved and loaded cannot know),
-            and at least a third. 0: the rows alone decide.
+            Effective number of rows behind the deployed tree, in addition to the rows that are given. None:
+            its training rows, less those given again (which a model loaded from a file cannot recognise), and
+            at least a third of them. 0: only the rows that are given count.
         allow_new_values : bool
-            Take in new columns, categories and classes; otherwise they are an error that lists them.
+            Accept new columns, categories and classes; otherwise they are an error that lists them.
         validation : float, optional
-            Fraction of the new rows that the scores of the path are measured on, by trees made the same way
-            without them; None: the scores are those on the training rows, and optimistic.
+            Fraction of the new rows that are held out to score the path, with trees made in the same way
+            without them. None: the scores are those on training rows, and optimistic.
         policy : ChangePolicy, optional
-            What the update may change. If it breaks a rule, the tree stays as it is, and `update_.verdict`
-            says why.
+            Limits on the update. If a line fails, the tree stays as it is, and `update_.verdict` has the
+            reason.
         force : bool
-            Accept the update even if the policy forbids it, which `update_` records; or by rows of one class,
-            or by fewer than 20 rows or 5 events.
+            Accept the update even if the policy forbids it, which `update_` records, or if the new rows have
+            one class, fewer than 20 rows, or fewer than 5 events.
 
         Returns
         -------
@@ -607,15 +608,14 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         return self._set_step(found)
 
     def select_step(self, step: int, *, force: bool = False) -> Self:
-        """Move to another step of the path of the last update, without a new search.
+        """Take another step of the path of the last update, without a new search.
 
-        If the update had a policy that forbids the step, the tree that was deployed before stays in use,
-        unless it is forced.
+        If the policy of the update forbids the step, the deployed tree stays in use, unless `force` is True.
 
         Parameters
         ----------
         step : int
-            The number of the step, as `update_` lists it.
+            Number of the step in `update_`.
         force : bool
             Accept a step that the policy forbids.
 
@@ -676,83 +676,84 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
 class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     """A decision tree that predicts classes and stays recognisable when the data change.
 
-    By default it is a consensus tree. A teacher, the weighted mean of several models, predicts the classes of
-    the rows. Students, trees of few leaves, are distilled from these predictions, one on all rows and the
-    reference trees on bootstrap samples. The student of all rows is then changed so that its mean distance to
-    the reference trees is least, as long as it still fits the teacher. Other methods choose a tree from many
-    (Bertsimas and Digalakis, arXiv 2305.17299). The instability of a candidate is its mean distance to the
-    reference trees, its score is measured on held-out rows. `choose` moves to another tree of the frontier of
-    both without fitting again.
+    The default is a consensus tree. A teacher, the weighted mean of several models, is fitted to the rows.
+    Students, trees with few leaves, are distilled from its predictions: one on all rows, and reference trees
+    on bootstrap samples. The student of all rows is then changed to minimise its mean distance to the
+    reference trees while it still fits the teacher. Other methods choose one of many trees (Bertsimas and
+    Digalakis, arXiv 2305.17299). The instability of a candidate is its mean distance to the reference trees;
+    its score is measured on held-out rows. `choose` selects another candidate of the frontier of instability
+    and score without fitting again.
 
-    The same data and the same seed give the same tree, in any order of rows. Consensus trees do not depend on
-    the seed (see `random_state`).
+    The same data and seed give the same tree, in any order of rows. Consensus trees do not depend on the seed
+    (see `random_state`).
 
     Parameters
     ----------
     max_leaf_nodes : int, "auto" or None
-        *Matters most.* The most leaves. "auto" takes 12 leaves for consensus trees, or 24 or 48 where
-        held-out rows clearly support more: the smallest of these sizes that reaches 97 % of the R² of the
-        best, if it is better than 12 leaves by more than four standard errors, and else 12. With
-        `validation=None` always 12. For other methods "auto" is no limit. None: as "auto".
+        *Matters most.* The most leaves. "auto" is 12 leaves for consensus trees, or 24 or 48 where held-out
+        rows clearly support more: the smallest of these sizes that reaches 97 % of the best R² is taken if it
+        is better than 12 leaves by more than four standard errors. With `validation=None` it is always 12.
+        For other methods "auto" is no limit. None is the same as "auto".
     min_samples_leaf : int or float
-        *Matters most.* The fewest rows in a leaf; a float is a fraction of all rows. 1: for consensus trees
-        10, or 0.7 % of the rows if that is more; for other methods the grid decides.
+        *Matters most.* Fewest rows in a leaf, or their fraction of all rows. The default, 1, is automatic:
+        for consensus trees 10, or 0.7 % of the rows if that is more; for other methods the grid decides.
     tolerance : float, optional
-        *Matters most.* How much of the best fit may be lost for stability: of consensus trees the fraction of
-        the fit to the teacher (None: 0.06); otherwise a loss of score, in the `tolerance_unit` of
-        `stability_rules` (None: 0.01, relative for losses, else absolute, or one standard error of the best
-        score if that is more).
+        *Matters most.* Loss that is accepted for stability: for consensus trees, the fraction of the fit to
+        the teacher (None: 0.06); otherwise a loss of score, in the `tolerance_unit` of `stability_rules`
+        (None: 0.01, relative for losses, else absolute, or one standard error of the best score if that is
+        more).
     leaf_values : str
-        *Matters most.* How leaves predict. For consensus trees: "posterior", the rows of a leaf and the
-        teacher's predictions for them together, the teacher with the weight of 40 rows; "teacher", the mean
-        of these predictions; or "labels", the rows alone, as other methods do. For consensus trees and
-        "bootstrap": "shrunk", class frequencies shrunk towards the parent nodes, by a strength chosen on
-        held-out rows; no probability is 0 or 1 then. For all methods: "honest", the labels of half of the
-        rows, which are used for nothing else.
+        *Matters most.* How leaf values are estimated. For consensus trees: "posterior", from the rows of a
+        leaf and the teacher's predictions for them, with the weight of 40 rows for the teacher; "teacher",
+        the mean of these predictions; or "labels", from the rows alone, as in other methods. For consensus
+        trees and "bootstrap": "shrunk", class frequencies shrunk towards the parent nodes, with a strength
+        chosen on held-out rows, so that no probability is 0 or 1. For all methods: "honest", from the labels
+        of half of the rows, which are used for nothing else.
     monotonic_cst : mapping or sequence, optional
         *Matters most.* Directions along columns, as in `TreeClassifier`.
     method : str
         *Matters most.* "consensus": a consensus tree, as above. There is one candidate for each of several
-        tolerances and numbers of leaves, each measured by reference trees of its size; its score is that of a
-        tree made the same way without the held-out rows. "bootstrap": reference trees on the early rows and
-        candidate trees on all rows, by every combination of a grid, one for each bootstrap sample, with
-        scores that are as honest as one data set allows. "pruned": the candidates are the subtrees of the one
-        tree that is grown on all rows, `max_depth` deep, along its pruning path; a size is scored by held-out
-        rows, and there are at most `n_estimators`. The grid is for the reference trees then. "paper": the
-        paper to the letter, with one random holdout to score on, a third of the rows or the fraction
-        `validation`, or your own `X_holdout`; no leaf is refitted and no score shrunk.
+        tolerances and numbers of leaves, compared with reference trees of its size; its score is that of a
+        tree made in the same way without the held-out rows. "bootstrap": reference trees on bootstrap samples
+        of the early rows and candidate trees on bootstrap samples of all rows, for every combination of a
+        grid, with cross-fitted scores. "pruned": the candidates are the subtrees on the pruning path of one
+        tree of depth `max_depth` grown on all rows, at most `n_estimators`; sizes are scored on held-out
+        rows, and the grid is for the reference trees. "paper": exactly as in the paper, scored on one random
+        hold-out, a third of the rows or the fraction `validation`, or on your own `X_holdout`; leaves are not
+        refitted, and scores are not shrunk.
     max_depth : int, "auto" or None
-        The most splits on a path. "auto" is 5, but no limit for consensus trees with more than 12 leaves. For
-        other methods, the grid has the depths from 3 to it (12 if None), each with at least 3, 5, 10, 30 and
-        50 rows in a leaf.
+        Most splits on a path. "auto" is 5, but no limit for consensus trees with more than 12 leaves. For
+        other methods, the grid combines the depths from 3 to `max_depth` (12 if None) with at least 3, 5, 10,
+        30 and 50 rows in a leaf.
     criterion : str
         As in `TreeClassifier`, for our own growth rules.
     growth_rules : GrowthRules, optional
-        Rules such as `C45`, and details that few people set, for all that the parameters and the grid leave
-        open.
+        Growth rules such as `C45`, and details that few people set. Parameters that are not at their
+        defaults, and the grid, take precedence.
     teacher : str, estimator, list or mapping
         For consensus trees: "blend", or one of its parts, "forest", "extra-trees", "boosting", "linear",
-        "kernel"; an estimator, which sees the columns as numbers; a list of these, whose mean counts; or a
-        mapping of these to weights. "blend" counts "linear" and "kernel" twice, unless other weights reduce
-        the squared error on held-out rows by a tenth or more, and by three standard errors: see
-        `teacher_weights_`. A list or a mapping keeps its weights.
+        "kernel"; an estimator, which is fitted to the columns as numbers; a list of these, which are
+        averaged; or a mapping of these to weights. In "blend", "linear" and "kernel" have twice the weight of
+        the others, unless stacking weights (`teacher_weights_`) reduce the squared error on held-out rows by
+        a tenth or more, and by three standard errors. The weights of a list or a mapping do not change.
     n_estimators : int, optional
         Trees in each collection. None: 100 reference trees of consensus trees, otherwise 300.
     grid : mapping, optional
-        Other parameters to combine: a list of values for each growth rule, or parameter of the learner.
+        Parameter values to combine, instead of the grid above: a list for each growth rule, or for each
+        parameter of the learner.
     learner : estimator or callable, optional
-        What grows the trees instead of our own rules: an estimator of scikit-learn or pystreed, or a function
-        `learner(X, y, seed, **combination)` that returns a tree or a model of one. The grid above sets the
-        depth and the leaf size of an estimator, too; `grid={}` leaves it as it is.
+        Estimator of scikit-learn or pystreed that grows the trees, or a function
+        `learner(X, y, seed, **combination)` that returns a tree or a model with one tree. The grid also sets
+        depth and leaf size of an estimator; `grid={}` leaves its parameters as they are.
     validation : float, int, "auto" or None
-        Rows held out to choose by: a fraction, or a number of folds that are held out in turn; "auto" takes
-        five folds for up to 5,000 rows, else a third of them; of consensus trees always a third, and None
-        holds nothing out: the scores are then optimistic. With method="paper" there are no folds.
+        Rows held out to score candidates: a fraction, or a number of folds. "auto" is a third of the rows for
+        consensus trees; for other methods, five folds with up to 5,000 rows, else a third. None (consensus
+        trees only) holds out no rows, and the scores are then optimistic. method="paper" takes no folds.
     scoring : str or scorer, optional
         "auc" (the default), "accuracy", "balanced_accuracy", "log_loss", "brier", or any scorer of
         scikit-learn.
     selection_rule : str
-        "within-tolerance" takes the most stable of those within `tolerance` of the best score; "best-score",
+        "within-tolerance" takes the most stable candidate within `tolerance` of the best score; "best-score",
         "most-stable", "knee", or "weighted", which maximises score - instability_weight * instability.
     stability_rules : StabilityRules, optional
         Details that few people set: round thresholds, early rows, the unit of the tolerance, how distances
@@ -760,19 +761,19 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     custom_features, categorical_features, handle_unknown, handle_missing
         As in `TreeClassifier`.
     n_jobs : int, optional
-        Threads; -1 for all cores. The result is the same for any number of them.
+        Number of threads, which does not change the result; -1 for all cores.
     random_state : int, generator or None
-        Consensus trees, their candidates and their scores are the same for every seed: whatever is drawn,
-        held-out rows included, is drawn by keys of the rows. The seed still decides which half of the rows
-        sets the values of leaf_values="honest", the folds of threshold="cost", and the rows that an update
+        Consensus trees, their candidates and their scores are the same for every seed, because all random
+        draws, held-out rows included, are keyed by the content of the rows. The seed still determines the
+        half of the rows for leaf_values="honest", the folds of threshold="cost", and the rows that an update
         holds out.
     verbose : bool
-        Show bars of progress.
+        Show progress bars.
     class_weight, positive
         As in `TreeClassifier`.
     loss_matrix, threshold
-        As in `TreeClassifier`, for our own growth rules. A loss matrix decides which class a consensus tree
-        predicts, and leaves its growth, which is by a teacher's probabilities, alone. "cost" trains once more
+        As in `TreeClassifier`, for our own growth rules. In a consensus tree, which is grown on the teacher's
+        probabilities, a loss matrix changes the predicted classes and not the splits. "cost" trains once more
         for each of 5 folds.
 
     Attributes
@@ -786,23 +787,22 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     instability_ : float
         Mean distance of `tree_` to the reference trees.
     reference_trees_, candidate_trees_ : list of Tree
-        The two collections. For consensus trees the reference trees are those of the size of `tree_`.
+        The two collections. For consensus trees, the reference trees have the size of `tree_`.
     size_choice_ : SizeChoice
         For consensus trees with max_leaf_nodes="auto", if rows are held out: the R² of 12, 24 and 48 leaves
         on held-out rows, the size that was taken, and the reason.
     max_leaf_nodes_ : int
         With `size_choice_`: the most leaves, 12, 24 or 48.
     teacher_weights_ : dict of str to float
-        The weights of the parts of the teacher, where held-out rows have chosen others for "blend" than the
-        usual ones (parts of weight 0 are left out), or where `teacher` is a mapping. Otherwise there is no
-        such attribute.
+        Weights of the parts of the teacher, if stacking has replaced the usual weights of "blend" (parts of
+        weight 0 are left out), or if `teacher` is a mapping. Otherwise the attribute does not exist.
     trained_ : StableTrees
-        All of it: the collections with their grid, the settings of the distances, and `reliability`, the
-        fraction of the differences between scores of candidates grown alike that is more than chance.
+        The whole result: the collections with their grid, the settings of the distances, and `reliability`,
+        the fraction of the variance of scores among candidates with the same parameters that is not chance.
     stages_ : StageSequence
-        After `fit_stages`: one tree for each stage, and when which rule changed.
+        After `fit_stages`: one tree for each stage, and the rules that change.
     update_, previous_tree_, n_rows_effective_
-        After `update`: the path, the tree before, and how many rows the tree stands for.
+        After `update`: the path, the tree before, and the effective number of rows behind the tree.
     schema_, classes_, n_classes_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
         As in `TreeClassifier`.
 

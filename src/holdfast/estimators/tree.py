@@ -367,8 +367,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         the one of least cost by `loss_matrix` on held-out rows (`cv`), or of fewest errors without a loss
         matrix. None: the most probable class, or that of least expected loss.
     positive : label, optional
-        The class whose probability drawings and rules show. None: the rarer of two, which updates keep even
-        where it is no longer the rarer.
+        Class whose probability is shown in drawings and rules. None: the rarer of two in the training rows;
+        updates keep it, even if it is no longer the rarer.
 
     Attributes
     ----------

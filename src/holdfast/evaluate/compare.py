@@ -1,4 +1,4 @@
-"""Compare models on the same folds: each is fitted on the same rows and scored on the same others."""
+"""Compare models on the same folds: all are fitted on the same rows and scored on the same held-out rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

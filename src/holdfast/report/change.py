@@ -157,9 +157,7 @@ def _trees_section(
     else:
         parts.append(f"All splits stay{'' if diff.is_empty else '; only the values of the leaves change'}.")
     if acted:
-        parts.append(
-            f"{acted} The class in a leaf is the more likely one; the decision depends on the probability."
-        )
+        parts.append(f"{acted} A leaf shows the more likely class; the decision depends on the probability.")
     marks = _marks(diff)
     for number, (title, tree, changed, beside) in enumerate(
         (("Before", diff.old, None, diff.new), (after, diff.new, marks, diff.old))
@@ -552,7 +550,9 @@ def _affected_section(run: UpdateRun) -> PageSection:
     part = outputs["all"]
     learned = run.diff.rows is not None and bool(run.diff.rows.new_learned)
     trained = (
-        " The new tree was trained on them; on other rows, expect more wrong decisions." if learned else ""
+        " The new tree was trained on these rows, so expect more wrong decisions on other rows."
+        if learned
+        else ""
     )
     text = f"{_decision_text(run)} Counts are of all {part['rows']:,} new rows.{trained}"
     parts: list[Part] = [" ".join(filter(None, [text, by_threshold_and_class(run)]))]
@@ -652,7 +652,7 @@ def _performance_section(run: UpdateRun) -> PageSection:
     n_rows = f"{outputs['rows_scored']:,} rows"
     text = f"No rows were held out: scores on {n_rows} that the new tree was trained on are too optimistic."
     if run.update.steps[run.update.taken].holdout_tree is None:
-        text = "This step has no score: no tree of its kind was found without the held-out rows."
+        text = "This step has no score: without the held-out rows, no step of this kind was found."
     elif outputs["scored_on_rows_held_out"]:
         text = (
             f"Both trees are scored on the same {n_rows}, which were held out. A tree trained without them "
@@ -778,8 +778,8 @@ def _periods_section(run: UpdateRun) -> PageSection:
         )
     if not before:
         parts.append(
-            "Only ranges and categories of the earlier rows are known. To compare distributions, update the "
-            "folder of a run, or give the earlier rows with --old."
+            "Only ranges and categories of the earlier rows are known. For a comparison of distributions, "
+            "update the folder of a run, or give the earlier rows with --old."
         )
     used = _used_columns(run)
     note = (

@@ -185,7 +185,9 @@ def _key_figures(fitted: Fitted) -> Iterator[KeyFigure]:
             yield KeyFigure(percent_range(*_value_range(fitted, model)), "Risk by group", fitted.outcome)
         if fitted.supports:
             share = rounded_percent(fitted.supports[0].references)
-            yield KeyFigure(share, "Support of the first split", "of trees of other samples have it, too")
+            yield KeyFigure(
+                share, "Support of the first split", "of the trees of other samples make this split"
+            )
         yield KeyFigure(str(model.n_leaves), "Rules", f"at most {pluralize(model.depth, 'condition')} each")
     else:
         yield KeyFigure(str(len(fitted.trees)), "Trees")
@@ -428,9 +430,8 @@ def _support_section(fitted: Fitted) -> PageSection | None:
     if not fitted.supports:
         return None
     text = (
-        f"The tree was grown again on {len(fitted.references)} other samples of the rows (reference "
-        "trees). A "
-        "split that many of them share would probably be found in new data, too."
+        f"{len(fitted.references)} reference trees were grown on other samples of the rows. A split that "
+        "many of them share is likely to be found in new data, too."
     )
     display = SplitSupportDisplay.from_result(fitted.supports, ax=LATER)
     parts = [text, Figure(chart(display, "support")), *split_support_view(fitted.supports).parts]
@@ -462,15 +463,16 @@ def _scores_section(fitted: Fitted) -> PageSection | None:
             against,
         ]
         rows.append([*cells, *([_score_text(early)] if earlier else [])])
-    note = "Expected: the score on rows held out in training, by which the tree was chosen. "
+    note = "Expected: the score on rows held out in training, which was used to choose the tree. "
     if is_new:
         note += "The test rows were set aside at the start and had no influence on the tree."
         if stages := division.get("test_stages"):
             note += (
-                f" They are of the last stages, {', '.join(map(str, stages))}; the earlier rows are random."
+                f" They are the rows of the last stages, {', '.join(map(str, stages))}; the earlier rows are "
+                "a random sample."
             )
     else:
-        note += "If the model was trained on the rows given, their scores are too optimistic."
+        note += "If the model was trained on the rows given to this report, the scores are too optimistic."
     note += " ± is one standard error."
     return PageSection(
         "scores",
@@ -551,14 +553,13 @@ def _score_sentence(fitted: Fitted) -> str:
     share = rounded_percent(max(found[0], 0.0))
     if fitted.metric.name == "auc" and fitted.positive is not None:
         return (
-            f"{on}: of two {plural(fitted.noun)}, one with {fitted.outcome} and one without, the model "
-            "gives the "
-            f"former the higher risk in {share} of all pairs ({stated}); chance alone gives 50 %."
+            f"{on}: of two {plural(fitted.noun)}, one with {fitted.outcome} and one without, the former has "
+            f"the higher predicted risk in {share} of all pairs ({stated}); chance alone gives 50 %."
         )
     if fitted.metric.name == "r2":
-        return f"{on} it explains {share} of the variance ({stated})."
+        return f"{on}, the model explains {share} of the variance ({stated})."
     if fitted.metric.name == "accuracy":
-        return f"{on} its predictions are right for {share} ({stated})."
+        return f"{on}, {share} of the predictions are right ({stated})."
     return f"{on}: {stated}."
 
 
@@ -687,7 +688,7 @@ def _sizes_section(fitted: Fitted) -> PageSection | None:
         text += (
             f" The instability of the chosen tree is "
             f"{fixed_text(float(frontier.size_adjusted[chosen]), 2)} times "
-            "the usual instability of candidates with as many leaves."
+            "the usual instability of candidates with the same number of leaves."
         )
     table = TextTable(["leaves", "trees", "least instability", "mean instability"], rows, sides=">>>>")
     return PageSection("sizes", "Size against instability", EVIDENCE, [text, table])
@@ -841,8 +842,9 @@ def _spread_text(own: FloatArray, others: FloatArray, limit: float | None) -> st
     n_unsure = float((is_other.mean(axis=0) >= 0.2).mean())
     return (
         f"{100 * apart:.1f} percentage points on average from those of the chosen tree. For a threshold of "
-        f"{probability_text(limit)} they give {percent_text(float(is_other.mean()))} of the rows another "
-        f"decision; for {percent_text(n_unsure)} of the rows, at least one tree in five does."
+        f"{probability_text(limit)}, the decision of such a tree differs for "
+        f"{percent_text(float(is_other.mean()))} of the rows on average; for {percent_text(n_unsure)} of the "
+        f"rows, at least one tree in five differs."
     )
 
 
@@ -855,9 +857,8 @@ def _replications_section(fitted: Fitted) -> PageSection | None:
         return None
     ((title, (headings, *rows)),) = found.tables()
     text = (
-        f"The whole procedure was repeated {found.n_replications} times on other splits of the data into "
-        "training "
-        "and test rows: means ± standard deviations."
+        f"The whole procedure was repeated {found.n_replications} times with other training and test rows: "
+        "means ± standard deviations."
     )
     return PageSection("replications", title, EVIDENCE, [text, TextTable(headings, rows), *found.sentences])
 
