@@ -89,7 +89,7 @@ $(RUNNING): pyproject.toml
 	@echo "Installing holdfast into $(VENV): this happens once."
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) $(COMPILER)
-	PYTHONPATH=src $(BIN)/python -m holdfast.kernels.build & $(INSTALL) -e . && wait
+	PYTHONPATH=src $(BIN)/python -m holdfast.kernels.build --model stable & $(INSTALL) -e . && wait
 	touch $(RUNNING)
 
 $(TESTING): $(RUNNING)

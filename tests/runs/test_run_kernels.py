@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from holdfast.kernels.build import compile_here, list_kernels
+from holdfast.kernels.build import KERNELS, compile_here, list_kernels
 from holdfast.kernels.jit import IS_OFF, Kernel
-from holdfast.runs.compile import KERNELS, prepare_kernels
+from holdfast.runs.compile import prepare_kernels
 from holdfast.runs.settings import RunSettings
 
 needs_compiler = pytest.mark.skipif(IS_OFF, reason="the compiler is switched off")

@@ -11,7 +11,6 @@ import click
 from holdfast._text import duration_text, join_parts, number_text, rounded_percent
 from holdfast._version import __version__
 from holdfast.cli.console import (
-    COMPILING,
     compiled_text,
     heading,
     make_console,
@@ -65,8 +64,7 @@ def command(output: Path) -> None:
     with reserved(output) as place:
         with plain_warnings():
             prepared = prepare_rows(_load_tumours(), RunSettings(data=DataSettings(target="diagnosis")))
-            with console.status(COMPILING):
-                ready = prepared.prepare_kernels()
+            ready = prepared.prepare_kernels()
             verb = compiled_text().capitalize() if ready.compiled else "Loaded from disk"
             paragraph(console, f"{verb} in {duration_text(ready.seconds)}.", style="dim")
             heading(console, "1. The data")

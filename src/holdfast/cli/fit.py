@@ -13,7 +13,6 @@ from holdfast._choices import TEST_ROWS
 from holdfast._files import resolve_path
 from holdfast._text import duration_text
 from holdfast.cli.console import (
-    COMPILING,
     compiled_text,
     continue_run,
     heading,
@@ -122,8 +121,7 @@ def command(
         with plain_warnings():
             prepared = prepare_run(data, settings)
             show_roles(prepared.roles, console)
-            with console.status(COMPILING):
-                ready = prepared.prepare_kernels()
+            ready = prepared.prepare_kernels()
             if ready.compiled:
                 text = f"Kernels {compiled_text()} in {duration_text(ready.seconds)}."
                 paragraph(console, text, style="dim")

@@ -1,6 +1,6 @@
 """Compile kernels by their recorded signatures, without the rest of the library.
 
-    python -m holdfast.kernels.build                            for this processor, into the cache
+    python -m holdfast.kernels.build [--model stable]           for this processor, into the cache
     python -m holdfast.kernels.build --folder F [--levels L]    for a wheel: a folder for each level
 
 It needs numpy, numba and filelock alone, so that `make demo` can compile while pip installs the rest. The
@@ -15,6 +15,12 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+# The first letters of the kernels that a model calls; what a rare option needs is compiled in the fit.
+TREES = ("growth.grow", "growth.leaf_values", "growth.random_splits", "growth.sorting", "predict")
+KERNELS = {
+    "stable": (*TREES, "boosting.leaves", "boosting.losses", "consensus", "distance"),
+    "boosting": (*TREES, "boosting"),
+}
 # Seconds that the slowest kernels take, roughly. All others take a second or two.
 SECONDS = {
     "growth.grow.grow": 45,
@@ -119,6 +125,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="folder of a wheel, with one for each level")
     parser.add_argument("--levels", nargs="*", default=[], help="levels of processors, by default all")
     parser.add_argument("--only", nargs="*", default=[], help="first letters of the names of kernels")
+    parser.add_argument("--model", choices=KERNELS, help="only the kernels of this model")
     parser.add_argument("--processes", type=int, help="by default one for each core, at most 8")
     parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
@@ -130,7 +137,7 @@ def main() -> None:
             compile_here([name], options.into)
             print(name, flush=True)
     else:
-        names = list_kernels(options.only)
+        names = list_kernels(KERNELS.get(options.model, options.only))
         progress = show_progress(len(names))
         compile_in_processes(names, options.into, n_processes=options.processes, report=progress)
 

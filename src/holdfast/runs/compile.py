@@ -7,16 +7,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast.kernels.build import compile_here, compile_in_processes, list_kernels, show_progress
+from holdfast.kernels.build import (
+    KERNELS,
+    TREES,
+    compile_here,
+    compile_in_processes,
+    list_kernels,
+    show_progress,
+)
 from holdfast.kernels.jit import IS_OFF
 from holdfast.kernels.signatures import all_kernels
 from holdfast.runs.files import collect_notes, timed
 from holdfast.runs.settings import RunSettings
 
-# The first letters of the kernels that a model calls; what a rare option needs is compiled in the fit.
-_TREES = ("growth.grow", "growth.leaf_values", "growth.random_splits", "growth.sorting", "predict")
-_STABLE = (*_TREES, "boosting.leaves", "boosting.losses", "consensus", "distance")
-KERNELS = {"stable": _STABLE, "boosting": (*_TREES, "boosting")}
 QUANTILES = ("absolute_error", "quantile")  # criteria whose trees other kernels grow
 
 
@@ -34,7 +37,7 @@ def prepare_kernels(settings: RunSettings | None = None) -> Ready:
         return Ready(False, 0.0, [])
     prefixes: tuple[str, ...] = ()
     if settings is not None:
-        prefixes = KERNELS.get(settings.model, _TREES)
+        prefixes = KERNELS.get(settings.model, TREES)
         if settings.parameters.get("criterion") in QUANTILES:
             prefixes = (*prefixes, "quantile")
     names = list_kernels(prefixes)
