@@ -194,20 +194,19 @@ def test_the_trade_off_is_what_the_chosen_tree_brings_and_costs_in_each_replicat
 
 # Score and instability of the chosen tree and of the others in each replication, and what is said of them.
 SENTENCES: dict[str, tuple[list[tuple[float, float]], list[tuple[float, float]]]] = {
-    "nearer by 1.0 ± 0.0 (20.0 %), for 0.10 ± 0.00 of AUC.": (
+    "lower by 1.0 ± 0.0 (20.0 %), and its AUC is worse by 0.10 ± 0.00.": (
         [(0.8, 3.0), (0.7, 5.0)],
         [(0.9, 4.0), (0.8, 6.0)],
     ),
-    "nearer by 2.0 ± 1.4 (33.3 %), and its AUC is better by 0.10 ± 0.00.": (
+    "lower by 2.0 ± 1.4 (33.3 %), and its AUC is better by 0.10 ± 0.00.": (
         [(0.9, 3.0), (0.8, 5.0)],
         [(0.8, 4.0), (0.7, 8.0)],
     ),
-    "further by 1.0 ± 0.0 (25.0 %), and its AUC is worse by 0.10 ± 0.00.": (
+    "higher by 1.0 ± 0.0 (25.0 %), and its AUC is worse by 0.10 ± 0.00.": (
         [(0.8, 4.0), (0.8, 6.0)],
         [(0.9, 3.0), (0.9, 5.0)],
     ),
-    "nearer by 1.0 (20.0 %), for 0.10 of AUC.": ([(0.8, 4.0)], [(0.9, 5.0)]),
-    "just as near and just as good.": ([(0.8, 4.0), (0.7, 5.0)], [(0.8, 4.0), (0.7, 5.0)]),
+    "lower by 1.0 (20.0 %), and its AUC is worse by 0.10.": ([(0.8, 4.0)], [(0.9, 5.0)]),
 }
 
 
@@ -222,8 +221,21 @@ def test_the_trade_off_in_a_sentence(sentence: str) -> None:
     ]
     found = Replications(tuple(results), FOUND.metric, FOUND.distance_settings, {})
     assert found.sentences == (
-        f"Against the tree of the best score, the chosen tree is {sentence}",
-        f"Against CART by cross-validation, the chosen tree is {sentence}",
+        f"Compared with the tree of the best score, the instability of the chosen tree is {sentence}",
+        f"Compared with CART by cross-validation, the instability of the chosen tree is {sentence}",
+    )
+
+
+def test_equal_trees_in_a_sentence() -> None:
+    results = [
+        Result(number, model, score, instability=instability)
+        for number, (score, instability) in enumerate([(0.8, 4.0), (0.7, 5.0)])
+        for model in MODELS
+    ]
+    found = Replications(tuple(results), FOUND.metric, FOUND.distance_settings, {})
+    assert found.sentences == (
+        "Compared with the tree of the best score, the chosen tree has the same instability and AUC.",
+        "Compared with CART by cross-validation, the chosen tree has the same instability and AUC.",
     )
 
 

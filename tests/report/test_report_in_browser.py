@@ -60,7 +60,7 @@ def test_no_page_is_wider_than_its_window(browser: Browser, name: str, width: in
     )
     assert max(browser.run(ends), default=0) <= width
     boxes = "return [...document.querySelectorAll('.drawn')].map((each) => getComputedStyle(each).display)"
-    assert set(browser.run(boxes)) <= ({"none"} if width == 400 else {"inline"})
+    assert set(browser.run(boxes)) <= ({"none"} if width == 400 else {"block"})
     browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 

@@ -55,8 +55,9 @@ def test_the_most_stable():
     assert chosen("most-stable") == Choice(
         1,
         "most-stable",
-        "It is the nearest to the reference trees of the 5 candidates. Instability 2, AUC 0.6, 2 leaves; the "
-        "tree of the best AUC has instability 8 and 9 leaves: 75.0 % nearer for 0.3 of AUC.",
+        "It is the nearest to the reference trees of the 5 candidates. Instability 2, AUC 0.6, 2 leaves. "
+        "Compared with the tree of the best AUC (instability 8, 9 leaves), the instability is 75.0 % lower, "
+        "at a cost of 0.3 in AUC.",
     )
 
 
@@ -67,7 +68,7 @@ def test_score_less_distance_at_its_price(gamma: float, candidate: int):
     choice = chosen("weighted", instability_weight=gamma)
     assert choice.candidate == candidate
     price = f"one unit of distance counts as much as {gamma:g} of AUC"
-    assert choice.reason.startswith(f"Of the 5 candidates it is worth most if {price}.")
+    assert choice.reason.startswith(f"It is the best of the 5 candidates if {price}.")
 
 
 @pytest.mark.parametrize(
@@ -136,8 +137,8 @@ def test_losses_are_shown_as_people_know_them_and_have_a_relative_tolerance():
     assert choice.candidate == 2
     assert choice.reason == (
         "It is the most stable of the 2 candidates whose log loss is within 1.0 % of the best, 0.5. "
-        "Instability 4, log loss 0.505, 4 leaves; the tree of the best log loss has instability 8 and 9 "
-        "leaves: 50.0 % nearer for 0.005 of log loss."
+        "Instability 4, log loss 0.505, 4 leaves. Compared with the tree of the best log loss (instability "
+        "8, 9 leaves), the instability is 50.0 % lower, at a cost of 0.005 in log loss."
     )
     assert chosen("best-score", losses, LOG_LOSS).candidate == 0
     assert chosen("within-tolerance", losses, LOG_LOSS, tolerance=0.12).candidate == 1
@@ -159,7 +160,7 @@ def test_the_knee_stands_furthest_out_from_the_line_between_the_ends():
     # Along 1, 2, 3, 0 in fractions of the way: score 0, .833, .933, 1; distance 0, .333, .5, 1. So it is 2.
     choice = chosen("knee")
     assert choice.candidate == 2
-    assert choice.reason.startswith("It stands at the knee of the frontier: ")
+    assert choice.reason.startswith("It is at the knee of the frontier: ")
 
 
 def test_a_knee_does_not_depend_on_the_scales():
@@ -174,12 +175,12 @@ def test_a_knee_does_not_depend_on_the_scales():
         ([3.0, 3.0], [0.5, 0.5], 0, "The frontier has one point, too few"),
         ([3.0, 2.0], [0.9, 0.5], 1, "The frontier has 2 "),
         ([3.0, 2.0, 2.5], [0.9, 0.5, 0.4], 1, "The frontier has 2 "),
-        ([3.0, 2.0, 2.5], [0.9, 0.5, 0.8], 2, "It stands at the knee"),
+        ([3.0, 2.0, 2.5], [0.9, 0.5, 0.8], 2, "It is at the knee"),
         (
             [3.0, 2.0, 2.5],
             [0.9, 0.5, 0.6],
             1,
-            "It stands at the knee",
+            "It is at the knee",
         ),  # bent inwards: an end stands out most
     ],
 )
@@ -270,7 +271,7 @@ def test_one_is_not_many(rule: str):
 def test_numbers_that_are_compared_do_not_print_alike():
     near = choose(frontier_of_points([4.4741, 4.4739], [0.8, 0.799]), AUC, SelectionRule("most-stable"))
     assert "Instability 4.4739" in near.reason
-    assert "has instability 4.4741" in near.reason
+    assert "(instability 4.4741, " in near.reason
     same = choose(frontier_of_points([4.474, 4.474 - 1e-13], [0.8, 0.799]), AUC, SelectionRule("most-stable"))
     assert same.reason.endswith("Instability 4.474, AUC 0.799, 4 leaves.")
 

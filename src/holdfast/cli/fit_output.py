@@ -224,7 +224,7 @@ def _held_out_text(roles: RowRoles) -> str:
         rows = f"about {rows} at a time, in {len(roles.divided.division.validation)} ways"
     if roles.has_early:
         return f"{rows}: a tree is scored on rows that it was not grown on"
-    return f"{rows}: they score trees made without them; the candidates are fitted to all of these rows"
+    return f"{rows}, to score trees made without them; the candidates are fitted to all {roles.n_training:,}"
 
 
 # -- the frontier -----------------------------------------------------------------------------------------

@@ -286,55 +286,57 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
 class TreeClassifier(SizedTreeEstimator, ClassifierBase):
     """A decision tree that predicts classes.
 
-    The same data give the same tree, in any order of the rows: of equal splits the one on the first column is
-    taken, at the lowest threshold. Text, categories and missing values are read as they are.
+    The same data give the same tree, in any order of the rows: ties between splits are decided by the name of
+    the column, then by the lowest threshold. Text, categories and missing values need no encoding.
 
     Parameters
     ----------
     max_depth, max_leaf_nodes : int, "cv", "cv-1se" or None
-        *Matters most.* The greatest number of splits on a path, and of leaves: of these, the most useful
-        splits come first. None: no limit. "cv" and "cv-1se" choose it: see `cv`.
+        *Matters most.* The greatest number of splits on a path, and of leaves; with a limit on the leaves,
+        splits are made in the order of their gain. None: no limit. "cv" and "cv-1se" choose it: see `cv`.
     min_samples_leaf : int or float
-        *Matters most.* Rows that each side of a split must keep; a float is a fraction of all rows.
+        *Matters most.* Fewest rows on each side of a split; a float is a fraction of all rows.
     ccp_alpha : float, "cv" or "cv-1se"
-        *Matters most.* Cost-complexity pruning: of all subtrees, the one of least risk + alpha * leaves is
-        taken. 0: no pruning. "cv" and "cv-1se" choose it: see `cv`.
+        *Matters most.* Cost-complexity pruning: the subtree that minimises risk + alpha * leaves is taken. 0:
+        no pruning. "cv" and "cv-1se" choose it: see `cv`.
     criterion : str
         *Matters most.* "gini", "entropy" (also "log_loss"), "misclassification" (also "purity"), "gain_ratio"
         or "mutual_information".
     monotonic_cst : mapping or sequence, optional
-        *Matters most.* Direction in which the probability of a class (the second of two, unless growth_rules
-        name a `monotonic_class`), or the mean, goes along columns: {"age": 1, "dose": -1} never falls as age
-        rises and never rises with the dose; or one of 1, 0, -1 per column.
+        *Matters most.* Direction of the prediction along columns, as a mapping or as one of 1, 0, -1 per
+        column. With {"age": 1, "dose": -1} the prediction never falls as age rises, and never rises with the
+        dose. The prediction is the mean, or the probability of a class: the second of two, or the
+        `monotonic_class` of the growth rules.
     splitter : str
-        "best" tries all splits of every feature; "random" draws one of each, a threshold uniform between its
-        least and greatest value in the node or a random set of categories, and takes the best of these.
+        "best" tries all splits of every feature. "random" draws one split per feature, with a threshold
+        uniform between the least and greatest value in the node, or a random set of categories, and takes the
+        best of them.
     min_samples_split : int or float
-        Rows that a node must hold to be split; a float is a fraction of all rows.
+        Fewest rows of a node that is split; a float is a fraction of all rows.
     min_weight_fraction_leaf : float
-        Fraction of the total weight that each side of a split must keep.
+        Least fraction of the total weight on each side of a split.
     min_impurity_decrease : float
         Least decrease of impurity by a split, weighted by the node's fraction of the rows.
     max_features : int, float, str or None
         Features drawn at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     growth_rules : GrowthRules, optional
-        Rules such as `C45`, and details that few people set, for all that the parameters leave at their
-        defaults: `GrowthRules(excluded_features=["ward"])`.
+        Rules such as `C45`, and details that few people set, such as
+        `GrowthRules(excluded_features=["ward"])`. Parameters that are not at their defaults take precedence.
     size : "auto", optional
-        "auto": folds choose `ccp_alpha` and `min_samples_leaf` together, the latter of 1, 5, 10, 20 and 50
-        rows (not below the given number); see `cv`. A good first tree.
+        "auto": `ccp_alpha` and `min_samples_leaf` are chosen together by cross-validation, the latter among
+        1, 5, 10, 20 and 50 rows (not below the given number); see `cv`. A good first tree.
     leaf_values : str
         "labels": the class frequencies, or mean, of the rows of the leaf. "shrunk": these shrunk towards the
-        parent nodes, more where there are fewer rows, by the strength of the best log loss or squared error
-        over folds; no probability is 0 or 1 then. "honest": half of the rows choose the splits, the other
-        half sets the leaf values.
+        parent nodes, more where there are fewer rows, so that no probability is 0 or 1; the strength is
+        chosen by cross-validated log loss or squared error. "honest": the splits are chosen on half of the
+        rows, and the leaf values are estimated on the other half.
     merge_leaves : bool or "similar"
         True merges two leaves of one node that predict the same class. "similar": two leaves whose
         predictions do not differ significantly on a third of the rows, held out; leaf values then come from
         all rows again.
     reduced_error : float, optional
-        Fraction of the rows that are held out and prune the tree: a subtree stays if it has fewer errors on
-        them.
+        Fraction of the rows that are held out for reduced-error pruning: a subtree stays if it makes fewer
+        errors on them than a leaf.
     cv, scoring
         How a size is chosen, with size="auto" or where `ccp_alpha`, `max_depth` or `max_leaf_nodes` is "cv"
         (best mean score on held-out rows) or "cv-1se" (the smallest tree within one standard error of it). A
@@ -343,29 +345,29 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
     custom_features : list of str, optional
         Yes/no features of your own to split on, as text: ["bmi ** 2 < 900", "ward == 'B' and age > 60"].
     categorical_features
-        Names, indices or flags of columns to read as categories, besides those of text, True/False and
-        categories; None reads True/False as numbers too.
+        Names, indices or flags of columns to read as categories, in addition to those of text, True/False and
+        categories; None reads True/False as numbers.
     handle_unknown : str
-        How predictions treat a category that was not there at fit: "missing" counts it as missing, with a
-        warning; "error" refuses it.
+        How predictions treat a category that was not in the training rows: "missing" treats it as a missing
+        value, with a warning; "error" raises an error.
     handle_missing : str
-        How predictions treat a missing value: "learned" follows the side that served best in training;
-        "error" refuses it.
+        How predictions treat a missing value: "learned" follows the side that fitted better in training;
+        "error" raises an error.
     n_jobs : int, optional
         Threads that grow the trees of the folds; -1 for all cores.
     random_state : int, generator or None
-        Used where features or splits are drawn and rows held out; None holds out the same rows each time.
+        Seed for drawing features or splits and for holding out rows; None holds out the same rows each time.
     class_weight : mapping, "balanced" or None
         Weight of each class by its label.
     loss_matrix : mapping or nested list, optional
         Cost of predicting one class for a row of another: {("bad", "good"): 5}, where other pairs cost 1, or
         a row for each true class and a column for each predicted one. Splits are chosen by altered priors as
         in rpart, pruning counts costs, and a leaf predicts the class of least expected loss. Probabilities
-        stay what they are.
+        do not change.
     threshold : float or "cost", optional
-        Probability of one of two classes (`positive`, or the rarer) from which on it is predicted. "cost":
-        the one of least cost by `loss_matrix` on held-out rows (`cv`), or of fewest errors without a loss
-        matrix. None: the most probable class, or that of least expected loss.
+        The class `positive`, or the rarer of two, is predicted from this probability on. "cost": the
+        threshold with the least cost by `loss_matrix` on held-out rows (`cv`), or with the fewest errors
+        without a loss matrix. None: the most probable class, or that of least expected loss.
     positive : label, optional
         Class whose probability is shown in drawings and rules. None: the rarer of two in the training rows;
         updates keep it, even if it is no longer the rarer.
@@ -383,7 +385,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
     shrinkage_ : float
         With leaf_values="shrunk": the chosen strength, in rows.
     expected_cost_ : float
-        With `feature_costs` among the growth rules: the mean cost of a row; a column is paid once on a path.
+        With `feature_costs` in the growth rules: the mean cost of a row, where each column on its path counts
+        once.
     schema_ : Schema
         Names, kinds, ranges and categories of the columns.
     classes_, n_classes_
@@ -391,7 +394,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
     n_features_in_, feature_names_in_
         Number of columns, and their names if X was a frame. A frame to predict is matched by name.
     feature_importances_ : array
-        One number per column; the share of a custom feature is divided among the columns it reads.
+        One number per column; the share of a custom feature is divided among its columns.
     n_outputs_ : int
         Always 1.
 

@@ -61,9 +61,9 @@ def retrain_audit(
 ) -> "RetrainAudit":
     """Measure how good each method is, and how much its model changes when it is retrained.
 
-    In each repetition a part of the rows is kept for testing, and every method is trained on pairs of samples
-    of the others, the same pairs for all methods. A model of a sample is fitted once, however many changes it
-    takes part in. The same seed gives the same figures for any `n_jobs` and any order of the rows.
+    In each repetition a part of the rows is held out for testing, and every method is trained on the same
+    pairs of samples of the other rows. The model of a sample is fitted once, even if several changes start
+    from it. The same seed gives the same figures for any `n_jobs` and any order of the rows.
 
     Parameters
     ----------
@@ -71,9 +71,10 @@ def retrain_audit(
         A model is an estimator with the interface of scikit-learn, a function of a seed that makes one, or a
         name of the registry: "cart-cv", "pruned-1se", "c4.5", "paper", "consensus", "consensus-8" and
         "consensus-12" (of 8 and 12 leaves), "updated", "bootstrap", "forest", ... None audits
-        `AUDITED_METHODS`. Estimators are cloned, and get another seed in every `random_state` that they have.
-        One that has `fit_again(previous, X, y)` is retrained by it. A model that is one tree is also
-        measured by its tree distance: of a pipeline the tree at its end, of a search the best estimator.
+        `AUDITED_METHODS`. Estimators are cloned, and every `random_state` that they have is set to another
+        seed. An estimator with a method `fit_again(previous, X, y)` is retrained by this method. Models that
+        are one tree are also compared by their tree distance; for a pipeline this is its last step, for a
+        search its best estimator.
     X : array or frame of shape (n_rows, n_features)
         The features.
     y : array of shape (n_rows,)
@@ -88,14 +89,14 @@ def retrain_audit(
     test_size : float, default 0.3
         Fraction of the rows that no model is trained on.
     groups : array of shape (n_rows,), optional
-        Rows of one group are never divided.
+        The rows of a group are never divided.
     stage : array of shape (n_rows,), optional
         Years or cohorts in their order.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows, for training and for all figures.
     label_weight : float, default 10.0
-        Weight of another outcome in a tree distance. Distances are measured on the schema of the rows that
-        are not tested on.
+        Weight of a different outcome in a tree distance. Distances are measured on the schema of the rows
+        that are not held out.
     n_jobs : int, optional
         Fits at a time; -1 for all cores.
     random_state : int, default 0

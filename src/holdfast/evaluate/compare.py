@@ -53,8 +53,8 @@ def compare_models(
 ) -> "ModelComparison":
     """Score every model on the same folds, with differences and times.
 
-    Clones are fitted, on rows in the type of X. Scores of the models' own, such as out-of-bag scores, are not
-    used. The scores are the same for any `n_jobs`.
+    Clones of the models are fitted to rows in the type of X. Scores that a model computes itself, such as
+    out-of-bag scores, are not used. The scores are the same for any `n_jobs`.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def compare_models(
         A number of folds, a fraction of rows to hold out once, a splitter of scikit-learn, or pairs of row
         numbers. Folds hold out whole `groups`, divide classes evenly and do not depend on the order of rows.
         With a `stage`, each later stage is predicted by models of all earlier ones, and `cv` is the greatest
-        number of folds: more stages than that are pooled.
+        number of folds: if there are more stages, some are pooled.
     scoring : str, callable or list of them, optional
         Metrics, as in `make_metric`; the first decides the order. Default: "auc" or "r2".
     sample_weight : array of shape (n_rows,), optional
@@ -84,7 +84,7 @@ def compare_models(
     baseline : str, optional
         The model that others are compared with. Default: the one with the best mean.
     on_error : {"raise", "skip"}, default "raise"
-        With "skip", go on where a model fails, and show the reason.
+        With "skip", a model that fails is left out, and the reason is shown.
     n_jobs : int, optional
         Fits at a time; -1 for all cores.
     random_state : int, default 0

@@ -366,13 +366,13 @@ class Replications(ViewMixin):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The chosen tree against the tree of the best score, and against CART, a sentence for each."""
+        """Compare the chosen tree with the tree of the best score, and with CART, in one sentence each."""
         return tuple(self._trade_off_text(each) for each in self.trade_offs)
 
     def _trade_off_text(self, each: TradeOff) -> str:
         other = _OTHERS[each.model]
         if not any((*each.nearer, *each.score_lost)):
-            return f"Against {other}, the chosen tree is just as near and just as good."
+            return f"Compared with {other}, the chosen tree has the same instability and {self.metric.title}."
         distance, lost = (
             self._moments_text(
                 Moments(abs(values.mean), values.deviation), decimals_of_values(values, digits=2)
@@ -380,12 +380,10 @@ class Replications(ViewMixin):
             for values in (each.nearer, each.score_lost)
         )
         is_nearer, is_worse = each.nearer.mean >= 0, each.score_lost.mean >= 0
-        cost = f"and its {self.metric.title} is {'worse' if is_worse else 'better'} by {lost}"
-        if is_nearer and is_worse:
-            cost = f"for {lost} of {self.metric.title}"
         return (
-            f"Against {other}, the chosen tree is {'nearer' if is_nearer else 'further'} by "
-            f"{distance} ({percent_text(abs(each.fraction))}), {cost}."
+            f"Compared with {other}, the instability of the chosen tree is "
+            f"{'lower' if is_nearer else 'higher'} by {distance} ({percent_text(abs(each.fraction))}), and "
+            f"its {self.metric.title} is {'worse' if is_worse else 'better'} by {lost}."
         )
 
     def tables(self) -> list[tuple[str, list[list[str]]]]:

@@ -66,7 +66,8 @@ class ModelCard(TomlForm, frozen=True, kw_only=True):
         ),
     ] = None
     decision: Annotated[
-        Text | None, line("What is decided by its predictions.", "Invited if the risk is 20 % or more.")
+        Text | None,
+        line("The decision that its predictions lead to.", "Invited if the risk is 20 % or more."),
     ] = None
     decision_threshold: Annotated[
         Number | None,

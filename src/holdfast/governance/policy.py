@@ -49,7 +49,7 @@ class ChangePolicy(TomlForm, frozen=True, kw_only=True):
     head = (
         "A change policy: what an update of a deployed tree may change. Write it before the update; "
         "afterwards `holdfast policy check` reports for every line whether it passes. Every line is "
-        "optional: lines behind a number sign are not judged."
+        "optional: lines that begin with a number sign are not judged."
     )
 
     leaf_values: Annotated[
@@ -111,8 +111,8 @@ class ChangePolicy(TomlForm, frozen=True, kw_only=True):
     scoring: Annotated[
         Text | None,
         line(
-            "The score: auc, accuracy, log_loss, brier, ...; r2, absolute_error, ... Without this line auc "
-            "for classes, and r2 for numbers.",
+            "The score: auc, accuracy, log_loss, brier, ...; r2, absolute_error, ... Default: auc for "
+            "classes, r2 for numbers.",
             "auc",
             in_template=False,
         ),
@@ -120,8 +120,8 @@ class ChangePolicy(TomlForm, frozen=True, kw_only=True):
     score_margin: Annotated[
         Amount | None,
         line(
-            "How much worse the score may be. The line passes if, with the confidence below, the loss"
-            " is no more than this.",
+            "How much worse the score may be. The line passes if the loss of score is at most this, with the"
+            " confidence below.",
             0.02,
         ),
     ] = None
@@ -129,8 +129,8 @@ class ChangePolicy(TomlForm, frozen=True, kw_only=True):
     subgroups: Annotated[
         ColumnNames,
         line(
-            "Columns that divide the rows into subgroups: the score must hold in every one. Numbers"
-            " are divided into bands of about equally many rows.",
+            "Columns that divide the rows into subgroups: the score is judged in each of them. Numbers"
+            " are divided into bands with about the same number of rows.",
             ("sex", "age"),
             in_template=False,
         ),
@@ -141,13 +141,13 @@ class ChangePolicy(TomlForm, frozen=True, kw_only=True):
     ] = None
     subgroup_bands: Annotated[PositiveCount, line("The number of bands for a column of numbers.", 4)] = 4
     min_subgroup_rows: Annotated[
-        PositiveCount, line("A subgroup of fewer rows is reported, and not judged.", 200)
+        PositiveCount, line("A subgroup with fewer rows is reported but not judged.", 200)
     ] = 200
     observed_expected: Annotated[
         Range | None,
         line(
             "Observed over expected, such as the rate of a class over its mean predicted probability: 1 is "
-            "right, and 2 means that the tree predicts half of what happens.",
+            "right, and 2 means that the tree predicts half of the observed events.",
             (0.8, 1.25),
         ),
     ] = None
@@ -169,7 +169,7 @@ class ChangePolicy(TomlForm, frozen=True, kw_only=True):
         ),
     ] = None
     min_leaf_rows: Annotated[
-        Count | None, line("The least number of the rows at hand in each leaf of the new tree.", 5)
+        Count | None, line("The least number of judged rows in each leaf of the new tree.", 5)
     ] = None
     threshold_intervals: Annotated[
         ColumnRanges,

@@ -199,7 +199,7 @@ def fit_run(
     verbose: bool = False,
     **settings: Any,
 ) -> Run:
-    """Fit a model to the rows of a frame or a file, and test it on rows that are set aside before.
+    """Fit a model to the rows of a frame or a file, and test it on rows that are set aside first.
 
     Parameters
     ----------

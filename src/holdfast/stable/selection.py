@@ -249,7 +249,7 @@ def _weighted(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[
     worth = round_last_digits(frontier.score - gamma * frontier.instability)
     best = np.flatnonzero(worth == worth.max())
     reason = (
-        f"Of {_candidates_text(frontier)} it is worth most if one unit of distance counts as much as "
+        f"It is the best of {_candidates_text(frontier)} if one unit of distance counts as much as "
         f"{number_text(gamma)} of {metric.title}."
     )
     return _nearest(frontier, best), reason
@@ -285,8 +285,8 @@ def _within_teacher(frontier: Frontier, metric: Metric, rule: SelectionRule) -> 
     candidate = _nearest(frontier, near)
     with_limit = f" with a limit of {limit} leaves" if len(frontier.sizes) > 1 else ""
     reason = (
-        f"It is the most stable tree{with_limit} that loses at most {percent_text(tolerance)} of what the "
-        "student has learned from the teacher."
+        f"It is the most stable tree{with_limit} that loses at most {percent_text(tolerance)} of the "
+        "student's fit to the teacher."
     )
     size = frontier.size_reason if rule.max_leaf_nodes is None else ""
     return candidate, " ".join(filter(None, [reason, size]))
@@ -311,7 +311,7 @@ def _knee(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int,
         return int(order[0]), f"The frontier has {points}, too few for a knee: it is the most stable."
     beyond = (a - a[0]) / (a[-1] - a[0]) - (d - d[0]) / (d[-1] - d[0])
     reason = (
-        "It stands at the knee of the frontier: beyond it, more score costs more distance than it did before."
+        "It is at the knee of the frontier: beyond it, a better score costs more instability than before it."
     )
     return int(order[int(round_last_digits(beyond).argmax())]), reason
 
@@ -381,9 +381,9 @@ def _describe_figures(frontier: Frontier, metric: Metric, candidate: int, among:
     if not d < top_d or own == top:
         return f"Instability {number_text(d, 4)}, {known}."
     return (
-        f"Instability {own}, {known}; the tree of the best {metric.title}{within} has instability {top} and "
-        f"{_leaves_text(frontier, best)}: {percent_text(1 - d / top_d)} nearer for "
-        f"{number_text(abs(float(frontier.score[best]) - a), 3)} of {metric.title}."
+        f"Instability {own}, {known}. Compared with the tree of the best {metric.title}{within} (instability "
+        f"{top}, {_leaves_text(frontier, best)}), the instability is {percent_text(1 - d / top_d)} lower, at "
+        f"a cost of {number_text(abs(float(frontier.score[best]) - a), 3)} in {metric.title}."
     )
 
 

@@ -24,8 +24,8 @@ CLEAR = 4.0  # standard errors by which a larger size must be better than twelve
 class SizeChoice(ViewMixin):
     """The R² of trees of each size on held-out rows, and the chosen size.
 
-    It is the smallest size that explains 97 % of what the best one does, if that is better than twelve leaves
-    by more than four standard errors, and else twelve. Sizes below twelve are never chosen: they would change
+    It is the smallest size that reaches 97 % of the best R², if that is better than twelve leaves by more
+    than four standard errors, and else twelve. Sizes below twelve are never chosen: they would change
     from sample to sample, and a fixed smaller size is more stable.
 
     Examples
@@ -33,7 +33,7 @@ class SizeChoice(ViewMixin):
     >>> sizes, nothing = np.array([12, 24, 48]), np.zeros(3)
     >>> choice = SizeChoice(sizes, np.array([0.5, 0.5, 0.49]), nothing, nothing)
     >>> choice.max_leaf_nodes, choice.reason
-    (12, '12 leaves: more leaves explain no more of the held-out rows (R² 0.5).')
+    (12, '12 leaves: more leaves do not fit held-out rows better (R² 0.5).')
     """
 
     sizes: LongArray  # the most leaves, the least first
@@ -68,10 +68,10 @@ class SizeChoice(ViewMixin):
         if place == 0:
             best = int(self.explained.argmax())
             if best == 0 or self.difference[best] <= 0:
-                return f"{usual}: more leaves explain no more of the held-out rows (R² {texts[0]})."
+                return f"{usual}: more leaves do not fit held-out rows better (R² {texts[0]})."
             return (
-                f"{usual}: {self.sizes[best]} leaves would explain little more of the held-out rows, or not "
-                f"clearly more (R² {texts[best]} instead of {texts[0]})."
+                f"{usual}: {self.sizes[best]} leaves fit held-out rows little better, or not clearly better "
+                f"(R² {texts[best]} instead of {texts[0]})."
             )
         reason = (
             f"{self.sizes[place]} leaves instead of {self.sizes[0]}: R² on held-out rows {texts[0]} -> "
