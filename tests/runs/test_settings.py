@@ -48,7 +48,7 @@ def test_every_option_of_a_fit_is_a_setting_and_shows_the_default_of_the_estimat
     of_command = {"no_report", "restart", "force", "output", "cluster", "help"}
     assert options.keys() <= of_models | of_data | of_command
     assert "[default: auto]" in str(options["max_depth"].help)
-    assert str(options["min_samples_leaf"].help).startswith("The fewest rows in a leaf")
+    assert str(options["min_samples_leaf"].help).startswith("Fewest rows in a leaf")
 
 
 def find_command(name: str) -> click.Command:
