@@ -144,7 +144,7 @@ def test_dates_are_read_in_predictions_as_they_were_in_the_run(tmp_path: Path) -
 
 
 def test_errors_name_keywords_and_not_options(frame: pandas.DataFrame) -> None:
-    with pytest.raises(DataError, match="no column 'yr' in the frame, as stage says"):
+    with pytest.raises(DataError, match="no column 'yr' in the frame \\(stage\\)"):
         fit_run(frame, "outcome", stage="yr")
     with pytest.raises(DataError, match="given both as target and as drop"):
         fit_run(frame, "outcome", drop="outcome")

@@ -60,5 +60,5 @@ def test_messages_name_the_file_or_the_frame(patients: Path) -> None:
     with pytest.raises(DataError, match="missing in 1 of 120 rows of the frame, first at row 7"):
         read_rows(missing, DataSettings(target="outcome"))
     assert read_rows(missing, DataSettings(target="outcome", drop_missing_target=True)).frame.n_rows == 119
-    with pytest.raises(DataError, match=f"There is no column 'x' in '{patients}', as drop says"):
+    with pytest.raises(DataError, match=f"There is no column 'x' in '{patients}' \\(drop\\)"):
         read_rows(patients, DataSettings(target="outcome", drop="x"))

@@ -79,7 +79,7 @@ def _date_column(text: str, names: Sequence[str]) -> DateColumn:
 
 
 def find_date_source(feature: str) -> DateColumn | None:
-    """Find the date column that a derived feature comes from; None if there is none.
+    """Find the date column that a derived feature comes from, or None.
 
     >>> find_date_source("admitted (month)")
     DateColumn(name='admitted', form='parts', order=None)

@@ -66,7 +66,7 @@ def encode_parquet(columns: dict[str, list[Any]]) -> bytes:
 
 
 def find_parquet_library() -> Any:
-    """Name the installed library that reads Parquet; a DataError if there is none."""
+    """Name the installed library that reads Parquet, or raise a DataError."""
     for library in LIBRARIES:
         if find_spec(library) is not None:
             return library

@@ -311,7 +311,7 @@ def parse_block(text: str, separator: str, n_columns: int, line: int) -> CsvBloc
 
 
 def find_end_of_rows(text: str) -> int:
-    """Find where the last complete row of the text ends; 0 if there is none."""
+    """Find where the last complete row of the text ends, or 0."""
     end = text.rfind("\n")
     while '"' in text and end >= 0 and text.count('"', 0, end) % 2:  # a line break inside quotes
         end = text.rfind("\n", 0, text.rfind('"', 0, end))

@@ -497,7 +497,7 @@ def compare_conditions(old: Rule, new: Rule, costs: Mapping[str, float]) -> tupl
 
 
 def _condition_kind(old: Condition | None, new: Condition | None) -> str:
-    """Classify the change; empty if there is none."""
+    """Classify the change, or nothing."""
     if old is None or new is None:
         only = old or new
         return "missing" if only is not None and only.is_whole else "condition"

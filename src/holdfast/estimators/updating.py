@@ -227,7 +227,7 @@ def _schema_with_new_values(
 ) -> Schema:
     """The schema of the tree with all that is new in the rows."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # told when the rows are read on it
+        warnings.simplefilter("ignore", DataWarning)  # it was shown when the rows were read
         fresh = Table.from_arrays(
             rows.X,
             rows.y,
@@ -297,7 +297,7 @@ def weights_by_age(n_old: int, n_new: int, sample_weight: Any, age: Any, half_li
     if half_life is None:
         if age is not None:
             raise ParameterError(
-                "age says how old rows are, and half_life after which age they count half: give both."
+                "age and half_life belong together: how old rows are, and the age at which they count half."
             )
         return sample_weight
     if not isinstance(half_life, Real) or isinstance(half_life, bool) or not 0 < float(half_life) < np.inf:

@@ -196,7 +196,7 @@ def _number(value: float, decimals: int, sign: str = "") -> str:
 
 
 def readable_tree(comparison: ModelComparison) -> int | None:
-    """Find the best readable single tree; None if there is none."""
+    """Find the best readable single tree, or None."""
     leaves = nan_mean(comparison.leaves)
     whole = [place for place in comparison.order.tolist() if not np.isnan(comparison.mean[place])]
     return next((place for place in whole if leaves[place] <= MOST_READ), None)

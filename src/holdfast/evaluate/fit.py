@@ -331,7 +331,7 @@ def count_leaves_and_trees(model: Any) -> tuple[float, float]:
 
 
 def extract_tree(model: Any, data: EvaluationData, schema: Schema, X: Any, pool: LongArray) -> Tree | None:
-    """Return the single tree of a model on the schema of the rows in `pool`; None if there is none.
+    """Return the single tree of a model on the schema of the rows in `pool`, or None.
 
     Of a pipeline it is the tree at its end, on the schema of the transformed pool. `X` has the columns that
     the model was fitted on, and the schema is theirs.

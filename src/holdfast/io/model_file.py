@@ -283,7 +283,7 @@ def _check_one_schema(trees: Sequence[Tree]) -> None:
 
 
 def _describe_difference(one: Schema, other: Schema) -> str:
-    """Describe the first difference; empty if there is none."""
+    """Describe the first difference, or nothing."""
     if one.names != other.names:
         return f"their columns ({quoted(one.names)}; {quoted(other.names)})"
     # By their text: 1, 1.0 and True are equal in Python, but not the same label.

@@ -346,7 +346,7 @@ def encode_result(result: Any) -> bytes:
 
 
 def decode_result(content: bytes) -> Any:
-    """Decode the result; a BrokenResultError if there is none, or its trees are not sound."""
+    """Decode the result, or raise a BrokenResultError if it is missing or damaged."""
     decoder = _Decoder()
     try:
         result = decoder.of(msgspec.msgpack.decode(zlib.decompress(content)))

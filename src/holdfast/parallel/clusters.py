@@ -150,7 +150,7 @@ class Cluster(Protocol):
         ...
 
     def reply(self, future: Any) -> bytes:
-        """Return the reply of a finished future; a LostError or ClusterError if there is none."""
+        """Return the reply of a finished future, or raise a LostError or ClusterError."""
         ...
 
     def stop(self, run: str, futures: list[Any]) -> None:

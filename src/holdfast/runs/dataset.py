@@ -145,8 +145,7 @@ def _check_names(source: str, known: tuple[str, ...], settings: DataSettings) ->
     for setting, names in by_setting.items():
         if absent := [name for name in names if name not in known]:
             raise DataError(
-                f"There is no column {quoted(absent)} in {source}, as {setting} says. "
-                f"{columns_text(absent, known)}"
+                f"There is no column {quoted(absent)} in {source} ({setting}). {columns_text(absent, known)}"
             )
     used: dict[str, str] = {}
     for setting, names in by_setting.items():

@@ -33,7 +33,7 @@ class RunStatus:
     """The status of a run, known without opening it."""
 
     path: Path
-    finished: str | None  # when a finished run was written; None if there is none
+    finished: str | None  # when a finished run was written, or None
     holder: LockHolder | None  # the process that writes it, or did when it was killed
     kept: StoreContent | None  # results of an unfinished run
     store: Path  # their file

@@ -156,7 +156,7 @@ def _check_roles(source: str, names: Sequence[str], schema: Schema, settings: Up
     for role, name in used.items():
         if name not in names:
             raise DataError(
-                f"There is no column {name!r} in {source}, as {role} says. {columns_text([name], names)}"
+                f"There is no column {name!r} in {source} ({role}). {columns_text([name], names)}"
             )
         if name in _known_names(schema):
             raise DataError(

@@ -29,7 +29,7 @@ class TreeSummary:
 
     @property
     def residual_mean_deviance(self) -> float:
-        """Deviance per degree of freedom (rows minus leaves); NaN if there is none."""
+        """Deviance per degree of freedom (rows minus leaves), or NaN."""
         freedom = self.n_rows - self.n_leaves
         return self.deviance / freedom if freedom > 0 else nan
 

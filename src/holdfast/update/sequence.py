@@ -127,7 +127,7 @@ class StageSequence(ViewMixin):
 
     @property
     def mean_forward_score(self) -> float:
-        """The mean score on the next stage; NaN if there is none."""
+        """The mean score on the next stage, or NaN."""
         return mean_known([stage.forward_score for stage in self.then])
 
     @cached_property

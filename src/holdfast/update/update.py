@@ -325,7 +325,7 @@ def is_no_worse(step: UpdateStep, deployed: Tree) -> bool:
 
 
 def _find_similar(option: UpdateOption, others: list[UpdateOption]) -> UpdateOption | None:
-    """Find the option of the same kind on another path that fits about as well; None if there is none."""
+    """Find the option of the same kind on another path that fits about as well, or None."""
     same = [each for each in others if each.kind == option.kind]
     fit = [each for each in same if each.loss <= option.loss] or same
     return min(fit, key=lambda each: abs(each.loss - option.loss), default=None)
