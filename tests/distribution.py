@@ -1,7 +1,8 @@
 """Build the wheel and the sdist, install each, and use what was installed: `python tests/distribution.py`.
 
 What is installed stands alone in a folder whose name has blanks and letters of several scripts; other
-libraries are those of the Python that runs this. Nothing is compiled: that other tests do.
+libraries are those of the Python that runs this. Then a wheel with machine code, for the best level of
+processors that this machine can run, must fit without compiling.
 """
 
 import os
@@ -12,7 +13,13 @@ import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from llvmlite import binding
+
+from holdfast.kernels.shipped import LEVELS, machine
+
 ROOT = Path(__file__).parents[1]
+MOST_BYTES = 4_000_000  # of a wheel
+FEATURES = dict(binding.get_host_cpu_features())
 NEEDED = ("holdfast/py.typed",)
 FIT = """
 import sys, holdfast
@@ -31,7 +38,40 @@ def main() -> None:
         check_wheel(wheel)
         for number, archive in enumerate((wheel, unpacked(sdist, Path(folder)))):
             use(archive, Path(folder, f"a pläce 目 {number}"))
-    print("The wheel and the sdist install and work.")
+        check_machine_code(Path(folder, "with machine code"))
+    print("The wheels and the sdist install and work.")
+
+
+def check_machine_code(place: Path) -> None:
+    """A wheel with machine code is small; its first fits compile nothing, and predict the same bits."""
+    level = next(
+        each for each, needed in LEVELS[machine()].items() if all(FEATURES.get(name) for name in needed)
+    )
+    settings = {"HOLDFAST_KERNELS": "1", "HOLDFAST_LEVELS": level}
+    environment = {
+        key: value for key, value in os.environ.items() if not key.startswith(("NUMBA_", "PYTHONPATH"))
+    }
+    build = (sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place))
+    run(*build, folder=ROOT, environment={**environment, **settings})
+    (wheel,) = place.glob("*.whl")
+    assert not wheel.name.endswith("none-any.whl"), wheel.name
+    assert wheel.stat().st_size <= MOST_BYTES, wheel.stat().st_size
+    site, cache = place / "site", place / "cache"
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-deps")
+    run(*pip, "--target", str(site), str(wheel), folder=place)
+    cache.mkdir()
+    first_fit = (sys.executable, str(ROOT / "tests" / "first_fit.py"))
+    shipped = run(
+        *first_fit,
+        folder=place,
+        environment={**environment, "PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(cache)},
+    )
+    assert not [path for path in cache.rglob("*") if path.is_file()]
+    own = {**environment, "PYTHONPATH": str(ROOT / "src")}
+    run(sys.executable, "-m", "holdfast.kernels.build", folder=place, environment=own)
+    native = run(*first_fit, folder=place, environment=own)
+    assert shipped.splitlines()[-1] == native.splitlines()[-1]
+    print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB with code for {level}\n{shipped}")
 
 
 def check_wheel(wheel: Path) -> None:
@@ -67,9 +107,10 @@ def use(archive: Path, place: Path) -> None:
     run(sys.executable, "-c", FIT, str(site), folder=place, environment=environment)
 
 
-def run(*command: str, folder: Path, environment: dict[str, str] | None = None) -> None:
-    """Run the command in the folder; an error ends all."""
-    subprocess.run(command, cwd=folder, env=environment, check=True)
+def run(*command: str, folder: Path, environment: dict[str, str] | None = None) -> str:
+    """Run the command in the folder, and return its output; an error ends all."""
+    done = subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    return done.stdout
 
 
 if __name__ == "__main__":

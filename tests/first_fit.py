@@ -1,4 +1,4 @@
-"""The first fits of an installed wheel with machine code: nothing is compiled. `python tests/first_fit.py`."""
+"""The first fits of an installed wheel with machine code compile nothing: `python tests/first_fit.py`."""
 
 import hashlib
 import time
