@@ -1,5 +1,8 @@
 import copy
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast import grow, save
 from holdfast._arrays import freeze
 from holdfast.data.schema import Feature, Target
 from holdfast.data.table import Table
@@ -208,3 +212,15 @@ def test_a_tree_that_travelled_between_processes_is_still_immutable() -> None:
     for array in (travelled.threshold, travelled.value, travelled.node_depth):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
+
+
+def test_few_rows_are_predicted_without_importing_numba_and_alike(tmp_path: Path) -> None:
+    tree = grow(Table.from_arrays([["a", 1.0], ["b", 2.0], ["a", None], ["c", 4.0]], ["x", "y", "x", "y"]))
+    rows = [["a", 1.5], ["b", None], ["d", 9.0], [None, 2.5]]
+    save(tree, tmp_path / "tree.json")
+    program = (
+        f"import sys, holdfast; tree = holdfast.load_model({str(tmp_path / 'tree.json')!r});"
+        f"print(tree.apply({rows!r}).tolist(), 'numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True)
+    assert done.stdout == f"{tree.apply(rows).tolist()} False\n", done.stderr

@@ -7,6 +7,7 @@ call no kernel, such as `holdfast show`, do not wait for numba. The compiler its
 import gc
 import math
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -82,6 +83,15 @@ class Kernel:
             return compiled(*args)
         with _collector_at_rest():
             return call_in_thread(compiled, args) if is_main_thread() else compiled(*args)
+
+
+def for_little_work(compiled: _F) -> _F:
+    """Return the kernel, or its Python function if numba is not imported yet, which takes half a second."""
+    return (
+        cast(_F, compiled.function)
+        if isinstance(compiled, Kernel) and "numba" not in sys.modules
+        else compiled
+    )
 
 
 def compile_uncached(function: _F) -> _F:

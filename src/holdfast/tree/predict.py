@@ -16,6 +16,7 @@ from holdfast.tree.tree import LEAF, Tree
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+FEW_ROWS = 1000  # that Python walks through a tree before numba is imported
 MOST_ROWS = 2**21  # of one kernel call, which Ctrl-C cannot interrupt
 
 
@@ -66,8 +67,10 @@ class Routes:
 
     def leaves(self, X: FloatArray, rows: IntArray, top: int = 0) -> IntArray:
         """Return the leaf that each row reaches from the node `top`."""
+        from holdfast.kernels.jit import for_little_work
         from holdfast.kernels.predict import route
 
+        walk = for_little_work(route) if len(rows) <= FEW_ROWS else route
         # Read-only, contiguous and of the same types for every caller, so that the kernel is compiled once.
         nodes = (
             freeze(self.feature),
@@ -82,7 +85,7 @@ class Routes:
         leaves = np.empty(len(rows), np.int32)
         for begin in range(0, len(rows), MOST_ROWS):
             part = slice(begin, begin + MOST_ROWS)
-            route(X, rows[part], top, *nodes, leaves[part])
+            walk(X, rows[part], top, *nodes, leaves[part])
         return leaves
 
 
