@@ -5,7 +5,7 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -65,38 +65,6 @@ def unrecorded_signatures() -> Iterator[tuple[str, tuple[Any, ...]]]:
         for signature in kernel.compiled.overloads if "compiled" in vars(kernel) else ():
             if signature not in known.get(name, ()):
                 yield name, signature
-
-
-def record(signatures: Mapping[str, list[tuple[Any, ...]]]) -> None:
-    """Write the file anew, with these signatures only."""
-    tuples: Tuples = {}
-    kernels = {
-        name: sorted([_encode(each, tuples) for each in signature] for signature in signatures[name])
-        for name in sorted(signatures)
-    }
-    content = {"tuples": dict(sorted(tuples.items())), "kernels": kernels}
-    FILE.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-
-
-def _encode(kind: Any, tuples: Tuples) -> str:
-    if isinstance(kind, _TYPES.Array):
-        cells = _record_text(kind.dtype) if isinstance(kind.dtype, _TYPES.Record) else str(kind.dtype)
-        return f"{'' if kind.mutable else 'readonly '}{cells} {kind.ndim}"
-    if not isinstance(kind, _TYPES.BaseNamedTuple):
-        return str(kind)
-    fields = [_encode(each, tuples) for each in kind.types]
-    python: Any = kind.instance_class
-    name = base = f"{python.__module__}.{python.__qualname__}"
-    number = 1
-    while tuples.setdefault(name, fields) != fields:
-        number += 1
-        name = f"{base}#{number}"
-    return name
-
-
-def _record_text(record: Any) -> str:
-    """The fields of a structured array, as in "threshold:float64,split:int32"."""
-    return ",".join(f"{name}:{field.type}" for name, field in record.fields.items())
 
 
 def _cells(text: str) -> Any:

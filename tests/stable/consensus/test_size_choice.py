@@ -18,12 +18,12 @@ def choice_of(explained: list[float], error: list[float]) -> SizeChoice:
 @pytest.mark.parametrize(
     ("explained", "error", "size", "words"),
     [
-        ([0.50, 0.50, 0.49], [0.0, 0.01, 0.01], 12, "explain no more"),
-        ([0.50, 0.51, 0.515], [0.0, 0.001, 0.001], 12, "little more"),  # 97 % of .515 is .49955
+        ([0.50, 0.50, 0.49], [0.0, 0.01, 0.01], 12, "do not fit held-out rows better"),
+        ([0.50, 0.51, 0.515], [0.0, 0.001, 0.001], 12, "little better"),  # 97 % of .515 is .49955
         ([0.50, 0.60, 0.61], [0.0, 0.02, 0.02], 24, "48 leaves would add 0.01"),  # five standard errors
-        ([0.50, 0.60, 0.61], [0.0, 0.04, 0.04], 12, "not clearly more"),  # 2.5 standard errors
+        ([0.50, 0.60, 0.61], [0.0, 0.04, 0.04], 12, "not clearly better"),  # 2.5 standard errors
         ([0.50, 0.60, 0.70], [0.0, 0.02, 0.02], 48, "0.5 -> 0.7"),
-        ([-0.02, -0.03, -0.05], [0.0, 0.02, 0.02], 12, "explain no more"),
+        ([-0.02, -0.03, -0.05], [0.0, 0.02, 0.02], 12, "do not fit held-out rows better"),
     ],
 )
 def test_more_leaves_must_explain_clearly_more(
