@@ -16,7 +16,6 @@ from holdfast.kernels.build import (
     show_progress,
 )
 from holdfast.kernels.jit import IS_OFF
-from holdfast.kernels.signatures import all_kernels
 from holdfast.runs.files import collect_notes, timed
 from holdfast.runs.settings import RunSettings
 
@@ -48,6 +47,8 @@ def prepare_kernels(settings: RunSettings | None = None) -> Ready:
 
 def _compile_or_load(names: Sequence[str]) -> bool:
     """Compile in processes what is not on disk, and load all; return True if anything was missing."""
+    from holdfast.kernels.signatures import all_kernels  # which imports numba
+
     kernels = all_kernels()
     own = {name: kernels[f"holdfast.kernels.{name}"] for name in names}
     missing = [name for name, kernel in own.items() if not kernel.is_on_disk]

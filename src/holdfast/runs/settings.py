@@ -11,7 +11,6 @@ from holdfast._choices import TASKS, TEST_ROWS, UPDATE_STRATEGIES, UPDATE_TOLERA
 from holdfast.data.schema import Target
 from holdfast.data.target import Task
 from holdfast.errors import ParameterError
-from holdfast.estimators.base import check_threshold
 from holdfast.evaluate.methods import FIT_METHODS, make_estimator
 from holdfast.governance.model_card import make_model_card
 from holdfast.growth.class_costs import read_loss_matrix, read_priors
@@ -385,6 +384,8 @@ def _check(estimator: Any, target: Target) -> None:
     read_loss_matrix(rules.loss_matrix, target.classes)
     read_priors(rules.priors, target.classes)
     if getattr(estimator, "threshold", None) is not None:
+        from holdfast.estimators.base import check_threshold
+
         check_threshold(estimator.threshold, len(target.classes))
 
 
