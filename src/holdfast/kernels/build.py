@@ -133,6 +133,9 @@ def main() -> None:
     if options.folder is not None:
         compile_levels(options.folder, options.levels)
     elif options.worker:
+        from holdfast.kernels import notice
+
+        notice.is_on = False
         for name in options.only:
             compile_here([name], options.into)
             print(name, flush=True)

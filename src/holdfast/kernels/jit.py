@@ -62,7 +62,10 @@ class Kernel:
         """The dispatcher of numba."""
         from holdfast.kernels._numba import compile_kernel
 
-        return compile_kernel(self.function, is_cached=self._is_cached)
+        with _lock:  # threads share one dispatcher
+            if "compiled" not in vars(self):
+                vars(self)["compiled"] = compile_kernel(self.function, is_cached=self._is_cached)
+            return vars(self)["compiled"]
 
     @property
     def is_on_disk(self) -> bool:

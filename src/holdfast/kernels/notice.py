@@ -6,26 +6,28 @@ import time
 
 DELAY = 2.0  # seconds without a notice
 LONGEST = 600.0  # seconds of one: a kernel that could not be compiled never ends
-_active: dict[str, float] = {}  # the kernels that are compiled now, and since when
+_active: set[str] = set()  # the kernels that are compiled now
 _lock = threading.Lock()
 _thread: threading.Thread | None = None
+is_on = True  # False in processes of `build.py`, whose parent shows the progress
 
 
 def begin(kernel: str) -> None:
-    """Say that the kernel is compiled from now on."""
+    """Note that the compilation of a kernel begins."""
     global _thread
-    if not (sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)):
+    is_seen = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+    if not (is_on and is_seen):
         return
     with _lock:
-        _active[kernel] = time.monotonic()
+        _active.add(kernel)
         if _thread is None or not _thread.is_alive():
             _thread = threading.Thread(target=_show, name="holdfast compile notice", daemon=True)
             _thread.start()
 
 
 def end(kernel: str) -> None:
-    """Say that the kernel is ready."""
-    _active.pop(kernel, None)
+    """Note that a kernel is ready."""
+    _active.discard(kernel)
 
 
 def _show() -> None:
