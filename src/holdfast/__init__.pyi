@@ -30,6 +30,9 @@ from holdfast.estimators.forest import ForestClassifier as ForestClassifier
 from holdfast.estimators.forest import ForestRegressor as ForestRegressor
 from holdfast.estimators.stable import StableTreeClassifier as StableTreeClassifier
 from holdfast.estimators.stable import StableTreeRegressor as StableTreeRegressor
+from holdfast.estimators.survival import StableSurvivalTree as StableSurvivalTree
+from holdfast.estimators.survival import SurvivalForest as SurvivalForest
+from holdfast.estimators.survival import SurvivalTree as SurvivalTree
 from holdfast.estimators.tree import TreeClassifier as TreeClassifier
 from holdfast.estimators.tree import TreeRegressor as TreeRegressor
 from holdfast.evaluate.audit import RetrainAudit as RetrainAudit

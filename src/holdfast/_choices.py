@@ -5,6 +5,7 @@ so `--help` needs neither numpy nor numba.
 """
 
 TASKS = ("classification", "regression")
+HAZARDS = ("nelson-aalen", "piecewise")  # of all rows, for survival trees
 
 # -- Growth --------------------------------------------------------------------------------------------------
 

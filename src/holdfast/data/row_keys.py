@@ -141,7 +141,9 @@ def hash_rows(table: Table) -> KeyArray:
     features = table.schema.features
     places = [place for place in table.schema.name_order if features[place].kind != "custom"]
     cells = [(table.columns[place], make_codebook(features[place].categories)) for place in places]
-    if not table.schema.target.is_classes:
+    if table.survival is not None:
+        cells += [(key, None) for key in table.survival.keys]
+    elif not table.schema.target.is_classes:
         cells.append((np.frexp(table.target)[0], None))
     hashes = np.zeros(table.n_rows, np.uint64)
     for start in range(0, table.n_rows, _BLOCK):

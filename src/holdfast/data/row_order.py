@@ -64,7 +64,8 @@ def sort_table(
 
 def _further_keys(table: Table, metadata: Sequence[LongArray]) -> list[NDArray[Any]]:
     """Return the sort keys after the columns."""
-    return [*metadata, make_target_key(table), *([] if table.weight is None else [table.weight])]
+    times = [] if table.survival is None else table.survival.keys
+    return [*metadata, make_target_key(table), *times, *([] if table.weight is None else [table.weight])]
 
 
 def _ranked_keys(table: Table, metadata: Sequence[LongArray]) -> Iterator[tuple[NDArray[Any], int]]:
@@ -186,7 +187,9 @@ def _copies(table: Table, metadata: Sequence[LongArray]) -> tuple[LongArray, Boo
     for key in (*table.columns, *metadata):
         differs[1:] |= _differs_from_last(key)
     inputs = np.cumsum(differs)  # equal for the same features and metadata
-    row = np.cumsum(differs | np.append(False, table.target[1:] != table.target[:-1]))
+    for key in [table.target] if table.survival is None else table.survival.keys:
+        differs[1:] |= key[1:] != key[:-1]
+    row = np.cumsum(differs)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     n_targets = np.bincount(inputs[np.append(True, row[1:] != row[:-1])])
     frequency = np.bincount(row, weight / weight.max())

@@ -52,6 +52,33 @@ class Feature:
 
 
 @dataclass(frozen=True)
+class Hazard:
+    """The hazard of an event among all rows, to which the relative risks of a survival tree refer.
+
+    Parameters
+    ----------
+    times : tuple of float
+        Ascending times at which the cumulative hazard is known.
+    cumulative : tuple of float
+        The cumulative hazard up to each of them.
+    horizon : float
+        Time up to which survival is compared and shown.
+    time, entry : str
+        Names of the column of times and, if there is one, of that of entries; the target has the name of the
+        event.
+    is_linear : bool
+        True if the hazard rises evenly between two times, False if it jumps at each.
+    """
+
+    times: tuple[float, ...]
+    cumulative: tuple[float, ...]
+    horizon: float
+    time: str = "time"
+    entry: str | None = None
+    is_linear: bool = False
+
+
+@dataclass(frozen=True)
 class Target:
     """The target: one of `classes` or, without classes, a number in [low, high].
 
@@ -65,6 +92,8 @@ class Target:
     positive : optional
         The class whose probability is shown. Tables and trees of two classes always have one, chosen when the
         first table was made. It affects display only: targets that differ in nothing else are equal.
+    hazard : Hazard, optional
+        If the target is a time to an event: numbers are then relative risks. It does not distinguish targets.
 
     Examples
     --------
@@ -77,6 +106,12 @@ class Target:
     low: float = 0.0
     high: float = 1.0
     positive: Label | None = field(default=None, compare=False, repr=False)
+    hazard: Hazard | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_survival(self) -> bool:
+        """True if it is a time to an event."""
+        return self.hazard is not None
 
     @property
     def is_classes(self) -> bool:

@@ -27,6 +27,7 @@ from holdfast.data.encode import (
 )
 from holdfast.data.frame import Frame, make_frame, subset_vector
 from holdfast.data.schema import Feature, Schema, SchemaDifferences, Target
+from holdfast.data.survival import SurvivalTimes, make_risk_target, read_survival
 from holdfast.data.target import (
     Task,
     are_repetitions,
@@ -67,6 +68,9 @@ class Table(Shared):
         The weight of each row. Default: 1.
     identity : array, optional
         The key of each row for random draws. Default: a hash of its values.
+    survival : SurvivalTimes, optional
+        Times and events, if the target is a time to an event. The target of a row is then its event divided
+        by the number of events expected for it.
 
     Examples
     --------
@@ -80,6 +84,7 @@ class Table(Shared):
     target: NDArray[Any]
     weight: FloatArray | None = None
     identity: KeyArray | None = None
+    survival: SurvivalTimes | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(map(_read_only, self.columns)))
@@ -89,6 +94,8 @@ class Table(Shared):
             object.__setattr__(self, "weight", _read_only(self.weight))
         if self.identity is not None:
             object.__setattr__(self, "identity", _read_only(self.identity))
+        if self.survival is not None:
+            object.__setattr__(self, "survival", _freeze_all(self.survival))
         target = self.schema.target
         if target.positive is None and len(target.classes) == 2:
             # Chosen once, from all rows, and kept by samples of the table and trees grown on it.
@@ -176,6 +183,8 @@ class Table(Shared):
         target: str = "y",
         positive: Any = None,
         handle_unknown: str = "error",
+        hazard: str = "nelson-aalen",
+        horizon: float | None = None,
     ) -> "Table":
         """Make a table of features X and a target y.
 
@@ -187,8 +196,9 @@ class Table(Shared):
             The target.
         sample_weight : array-like or float, optional
             The weight of each row.
-        task : {"classification", "regression"}, optional
-            Default: regression if y has fractions or more than 20 numbers.
+        task : {"classification", "regression", "survival"}, optional
+            Default: regression if y has fractions or more than 20 numbers. With "survival" y has times and
+            events, see `read_survival`.
         categorical_features : "from_dtype", None or list
             Further nominal features: names, indices, or one flag per column. None reads all columns as
             numbers.
@@ -204,6 +214,8 @@ class Table(Shared):
             two. Trees and updates keep it.
         handle_unknown : {"error", "missing"}
             Whether categories that the schema does not have are errors, or missing values with a warning.
+        hazard, horizon
+            Of times to an event, see `estimate_hazard`.
 
         Returns
         -------
@@ -218,20 +230,30 @@ class Table(Shared):
         check_task(task)
         custom_features = read_custom_features(custom_features)
         frame = make_frame(X)
-        vector = read_vector(y, frame.n_rows)
         weight = read_weight(sample_weight, frame.n_rows, frame.rows)
         weighted = find_weighted_rows(weight)
+        known = None if schema is None else schema.target.hazard
+        survival = None
+        if task == "survival" or known is not None:
+            y = read_survival(y, frame.n_rows)
+            vector, defined, survival = make_risk_target(y, weight, known, hazard, horizon)
+            target, task = defined.name, "regression"
+        else:
+            vector = read_vector(y, frame.n_rows)
         if schema is not None:
             columns, values = _match_columns(schema, frame, vector, task, weighted, handle_unknown)
             check_same_custom_features(custom_features, schema)
         else:
             readings = choose_readings(categorical_features, frame.names)
             features, columns = _define_columns(frame, readings, custom_features, weighted)
-            values, defined = define_weighted_target(vector, target, task, weighted, frame.rows)
+            if survival is None:
+                values, defined = define_weighted_target(vector, target, task, weighted, frame.rows)
+            else:
+                values = vector
             schema = Schema(features, defined)
         if positive is not None:
             schema = replace(schema, target=schema.target.with_positive(positive))
-        table = cls(schema, columns, values, weight)
+        table = cls(schema, columns, values, weight, survival=survival)
         warn_uninformative_data(table)
         return table
 
@@ -309,7 +331,8 @@ class Table(Shared):
         weight = None if self.weight is None else self.weight[rows]
         identity = None if self.identity is None else self.identity[rows]
         columns = tuple(column[rows] for column in self.columns)
-        return Table(self.schema, columns, self.target[rows], weight, identity)
+        survival = None if self.survival is None else self.survival.subset(rows)
+        return Table(self.schema, columns, self.target[rows], weight, identity, survival)
 
     def reorder(self, order: NDArray[Any], weight: FloatArray | None = None) -> "Table":
         """Reorder the rows and, if they are there, the codes.

@@ -15,15 +15,17 @@ from holdfast.data.frame import as_vector
 from holdfast.data.schema import Feature, Label, SchemaDifferences, Target
 from holdfast.errors import DataError, SchemaMismatch
 
-Task = Literal["classification", "regression"]
+Task = Literal["classification", "regression", "survival"]
 
 MOST_CLASSES = 20  # integers with more distinct values are a numeric target
 
 
 def check_task(task: str | None) -> None:
-    """Raise a DataError unless the task is "classification", "regression" or None."""
-    if task not in ("classification", "regression", None):
-        raise DataError(f"task={task!r} is unknown: choose 'classification', 'regression' or None.")
+    """Raise a DataError unless the task is "classification", "regression", "survival" or None."""
+    if task not in ("classification", "regression", "survival", None):
+        raise DataError(
+            f"task={task!r} is unknown: choose 'classification', 'regression', 'survival' or None."
+        )
 
 
 def read_vector(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Any:

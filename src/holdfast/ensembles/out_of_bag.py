@@ -133,7 +133,7 @@ def make_oob_metric(scoring: Any, target: Target) -> Metric:
     if isinstance(scoring, Metric):
         return scoring
     if scoring is None or scoring is True:
-        scoring = "accuracy" if target.is_classes else "r2"
+        scoring = "accuracy" if target.is_classes else None
     return make_metric(scoring, target)
 
 

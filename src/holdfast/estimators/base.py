@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast._arrays import FloatArray, IntArray
+from holdfast._choices import HAZARDS
 from holdfast.data.custom_features import parse_custom_feature
 from holdfast.data.folds import read_groups, subset_groups
 from holdfast.data.frame import Frame, make_frame
@@ -182,7 +183,13 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             custom_features=() if self.custom_features is None else self.custom_features,
             target=get_target_name(y),
             positive=getattr(self, "positive", None),
+            hazard=getattr(self, "hazard", HAZARDS[0]),
+            horizon=getattr(self, "horizon", None),
         )
+
+    def _read_y(self, y: Any) -> Any:
+        """Read the target into one entry per row, where it has several columns."""
+        return y
 
     def _check_table(self, table: Table, y: Any, sample_weight: Any, task: Task) -> None:
         """Raise an error if a table was read with other options than those of the estimator."""

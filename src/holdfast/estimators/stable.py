@@ -149,8 +149,10 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         -------
         self
         """
-        early, holdout = (X_early, y_early), (X_holdout, y_holdout)
-        rows = training_rows((X, y), sample_weight, stage=stage, groups=groups, early=early, holdout=holdout)
+        early, holdout = (X_early, self._read_y(y_early)), (X_holdout, self._read_y(y_holdout))
+        rows = training_rows(
+            (X, self._read_y(y)), sample_weight, stage=stage, groups=groups, early=early, holdout=holdout
+        )
         table = self._table(rows.X, rows.y, rows.weight)
         self._row_hashes = make_sketch(find_unique_hashes(table))
         if few := describe_few_to_learn(table.schema.target, table.target):
@@ -348,7 +350,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
             Prints itself as a table of means and standard deviations: for the best score, the most stable and
             the chosen tree, for CART chosen by cross-validation, and for a random forest.
         """
-        rows = training_rows((X, y), sample_weight, stage=stage, groups=groups)
+        rows = training_rows((X, self._read_y(y)), sample_weight, stage=stage, groups=groups)
         from holdfast.evaluate.replications import replicate
 
         return replicate(
@@ -467,7 +469,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
             stage if stage_order is None else rank_stages(stage, stage_order), make_frame(X).n_rows
         )
         labels = np.array(list_stage_labels(stage, numbers), object)
-        rows = training_rows((X, y), sample_weight, stage=numbers, groups=groups)
+        rows = training_rows((X, self._read_y(y)), sample_weight, stage=numbers, groups=groups)
         counted = find_weighted_rows(read_weight(sample_weight, len(numbers)))
         labels = labels[np.unique(numbers if counted is None else numbers[counted])]
         table = self._table(rows.X, rows.y, rows.weight)
@@ -589,8 +591,8 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         check_is_fitted(self)
         found, hashes = find_update(
             self,
-            (X, y, sample_weight),
-            old=(X_old, y_old),
+            (X, self._read_y(y), sample_weight),
+            old=(X_old, self._read_y(y_old)),
             strategy=strategy,
             tolerance=tolerance,
             frozen=frozen,

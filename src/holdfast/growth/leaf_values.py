@@ -160,6 +160,7 @@ def refit_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntA
         not_recorded=None,
         seen=None,
         teacher_mean=None,
+        curves=None,
     )
     return enforce_monotonicity(_set_counts(filled, fixed, counts, leaves))
 

@@ -166,15 +166,19 @@ def _with_losses(fixed: FixedPointSample, losses: FloatArray) -> FixedPointSampl
 
 
 def scale_weights(
-    table: Table, rules: GrowthRules, taken: IntArray | None = None
+    table: Table, rules: GrowthRules, taken: IntArray | None = None, *, by_exposure: bool = True
 ) -> tuple[IntArray, FloatArray, int]:
     """Return the repetitions of every row, its importance times 2 ** -exponent, and the exponent.
 
-    `taken` are row counts, by default 1; classes are balanced by the rows with a positive count.
+    The importance of a row with a time to an event is multiplied by its exposure, unless `by_exposure` is
+    false. `taken` are row counts, by default 1; classes are balanced by the rows with a positive count.
     """
     repeats, importance = split_weight(table.weight, table.n_rows)
     if taken is not None:
         repeats = (repeats * taken).astype(np.int32)
+    if table.survival is not None and by_exposure:
+        importance, exponent = scale_importance(importance * table.survival.exposure, repeats)
+        return repeats, importance, exponent
     is_plain = rules.class_weight is None and rules.priors is None
     if is_plain and (table.weight is None or are_repetitions(table.weight)):
         return repeats, importance, 0

@@ -54,7 +54,8 @@ def shrink_values(tree: Tree, strengths: Sequence[float]) -> FloatArray:
     """Compute node values at every strength, (strengths, nodes, values)."""
     strength = np.asarray(strengths, np.float64)[:, None]
     # A node without rows takes the value of the node above.
-    rows = np.broadcast_to(tree.count, (len(strength), tree.n_nodes))
+    evidence = tree.weight if tree.schema.target.is_survival else tree.count  # events expected, or rows
+    rows = np.broadcast_to(evidence, (len(strength), tree.n_nodes))
     kept = np.divide(rows, rows + strength, out=np.zeros(rows.shape), where=rows > 0)
     values = np.empty((len(strength), *tree.value.shape))
     values[:, 0] = tree.value[0]
@@ -104,7 +105,10 @@ def shared_strength(table: Table, pairs: Sequence[tuple[Tree, BoolArray]]) -> fl
 
 def loss_of(table: Table) -> Metric:
     """Return the proper score by which leaf values are chosen."""
-    return make_metric("log_loss" if table.schema.target.is_classes else "squared_error", table.schema.target)
+    target = table.schema.target
+    if target.is_survival:
+        return make_metric("deviance", target)
+    return make_metric("log_loss" if target.is_classes else "squared_error", target)
 
 
 def _fold_scores(folds: Folds, fit: Fit, metric: Metric, number: int) -> list[float]:

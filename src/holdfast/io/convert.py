@@ -1,6 +1,7 @@
 """Between trees or ensembles and their documents."""
 
 from collections.abc import Sequence
+from dataclasses import astuple
 from itertools import chain
 from typing import Any
 
@@ -8,9 +9,11 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
+from msgspec.structs import astuple as struct_tuple
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Schema, Target
+from holdfast.data.survival import EventTable
 from holdfast.errors import BrokenTreeError, ModelFileError
 from holdfast.io.document import (
     FORMAT,
@@ -19,11 +22,13 @@ from holdfast.io.document import (
     GAPPED_NUMBERS,
     LISTS,
     VERSION,
+    CurvePart,
     EditedNodePart,
     EditPart,
     EnsembleDocument,
     EstimatorPart,
     FeaturePart,
+    HazardPart,
     MemberPart,
     MonotonePart,
     NodesPart,
@@ -103,8 +108,9 @@ def _schema_part(schema: Schema) -> SchemaPart:
 
 
 def _target_part(target: Target) -> TargetPart:
+    hazard = None if target.hazard is None else HazardPart(*astuple(target.hazard))
     return TargetPart(
-        str(target.name), target.classes, float(target.low), float(target.high), target.positive
+        str(target.name), target.classes, float(target.low), float(target.high), target.positive, hazard
     )
 
 
@@ -117,6 +123,7 @@ def _tree_fields(tree: Tree) -> dict[str, Any]:
         "loss_matrix": _loss_part(tree.loss_matrix),
         "edits": tuple(map(_edit_part, tree.edits)) or UNSET,
         "monotone": MonotonePart(monotone.directions, monotone.outcome) if monotone else UNSET,
+        "curves": tuple(CurvePart(*curve) for curve in tree.curves) if tree.curves else UNSET,
         "nodes": _nodes_part(tree),
     }
 
@@ -268,6 +275,7 @@ def _build_tree(
         edits=tuple(_read_edit(edit, f"edits[{index}]") for index, edit in enumerate(part.edits or ())),
         loss_matrix=_read_losses(part.loss_matrix),
         monotone=_read_monotone(part.monotone),
+        curves=tuple(EventTable(*struct_tuple(curve)) for curve in part.curves) if part.curves else None,
         **arrays,
     )
     check_nodes(tree, sizes)

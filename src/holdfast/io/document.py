@@ -138,6 +138,17 @@ class FeaturePart(Part):
     categories: tuple[LabelEntry, ...]
 
 
+class HazardPart(Part):
+    """The hazard of all rows, to which relative risks refer."""
+
+    times: tuple[float, ...]
+    cumulative: tuple[float, ...]
+    horizon: float
+    time: str
+    entry: str | None
+    is_linear: bool
+
+
 class TargetPart(Part, omit_defaults=True):
     """What is predicted."""
 
@@ -146,6 +157,7 @@ class TargetPart(Part, omit_defaults=True):
     low: float
     high: float
     positive: LabelEntry | None = None
+    hazard: HazardPart | None = None  # of a time to an event
 
 
 class SchemaPart(Part):
@@ -210,6 +222,14 @@ class MonotonePart(Part):
     outcome: LabelEntry | None  # the class whose fraction it is; null for a number
 
 
+class CurvePart(Part):
+    """Events and rows at risk of one node, at ascending times."""
+
+    time: FloatArray
+    at_risk: FloatArray
+    events: FloatArray
+
+
 class TreePart(Part, kw_only=True):
     """One of several trees."""
 
@@ -218,6 +238,7 @@ class TreePart(Part, kw_only=True):
     loss_matrix: tuple[tuple[float, ...], ...] | UnsetType = UNSET
     edits: tuple[EditPart, ...] | UnsetType = UNSET
     monotone: MonotonePart | UnsetType = UNSET
+    curves: tuple[CurvePart, ...] | UnsetType = UNSET  # of every node, in a survival tree
     nodes: NodesPart
 
 
@@ -230,6 +251,7 @@ class MemberPart(Part, kw_only=True):
     loss_matrix: tuple[tuple[float, ...], ...] | UnsetType = UNSET
     edits: tuple[EditPart, ...] | UnsetType = UNSET
     monotone: MonotonePart | UnsetType = UNSET
+    curves: tuple[CurvePart, ...] | UnsetType = UNSET  # of every node, in a survival tree
     nodes: NodesPart
 
 
@@ -406,6 +428,7 @@ class TreeDocument(Part, kw_only=True):
     loss_matrix: tuple[tuple[float, ...], ...] | UnsetType = UNSET
     edits: tuple[EditPart, ...] | UnsetType = UNSET
     monotone: MonotonePart | UnsetType = UNSET
+    curves: tuple[CurvePart, ...] | UnsetType = UNSET  # of every node, in a survival tree
     estimator: EstimatorPart | UnsetType = UNSET
     schema: SchemaPart
     nodes: NodesPart

@@ -32,6 +32,7 @@ from holdfast.estimators.forest import (
     ForestRegressor,
 )
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeEstimator, StableTreeRegressor
+from holdfast.estimators.survival import StableSurvivalTree, SurvivalForest, SurvivalTree
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
 from holdfast.growth.density import Density, HeldOutGain
 from holdfast.growth.density_model import ClusterModel, StandardUnits
@@ -74,6 +75,9 @@ ESTIMATORS: dict[str, Any] = {
         ForestRegressor,
         StableTreeClassifier,
         StableTreeRegressor,
+        StableSurvivalTree,
+        SurvivalForest,
+        SurvivalTree,
         TreeClassifier,
         TreeRegressor,
     )

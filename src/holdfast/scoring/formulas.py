@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, FloatArray, LongArray, round_last_digits, scale_to_unit
 from holdfast._text import first_rows
+from holdfast.data.schema import Hazard
+from holdfast.data.survival import SurvivalTimes
 from holdfast.errors import DataError
 
 # Predictions are clipped to it before taking logarithms, as in scikit-learn.
@@ -27,6 +29,8 @@ class ScoredRows:
     values: NDArray[Any]  # int32 index of the class, or float64
     weight: FloatArray
     unit: LongArray  # rows of one unit are not independent; numbered without gaps
+    survival: SurvivalTimes | None = None  # of a time to an event
+    hazard: Hazard | None = None  # to which predicted relative risks then refer
 
     @cached_property
     def n_units(self) -> int:

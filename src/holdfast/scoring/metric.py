@@ -15,9 +15,10 @@ from holdfast._text import RowLabels, first_rows, label_text, pluralize, quoted
 from holdfast.data.columns import read_column
 from holdfast.data.frame import as_vector
 from holdfast.data.schema import Target
+from holdfast.data.survival import SurvivalTimes
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
-from holdfast.scoring import formulas
+from holdfast.scoring import formulas, survival
 from holdfast.scoring.formulas import Estimate, ScoredRows, standard_error
 from holdfast.scoring.scorers import compare_by_scorer, get_scorer_name, is_negated_loss, score_by_scorer
 from holdfast.scoring.thresholds import NET_BENEFIT, ExpectedLoss, make_net_benefit
@@ -43,6 +44,7 @@ class TrueValues:
     values: NDArray[Any]  # int32 index of the class, or float64: as Table.target
     weight: FloatArray | None = None  # None: every row counts once
     groups: IntArray | None = None  # rows of one group (a patient) are not independent
+    survival: SurvivalTimes | None = None  # of a time to an event
 
     def __post_init__(self) -> None:
         for what, line in (("weight", self.weight), ("groups", self.groups)):
@@ -60,13 +62,14 @@ class TrueValues:
         array([0, 1, 1], dtype=int32)
         """
         numbers = None if groups is None else _group_numbers(groups)
-        return cls(table.schema.target, table.target, table.weight, numbers)
+        return cls(table.schema.target, table.target, table.weight, numbers, table.survival)
 
     def subset(self, rows: NDArray[Any]) -> "TrueValues":
         """Select rows."""
         weight = None if self.weight is None else self.weight[rows]
         groups = None if self.groups is None else self.groups[rows]
-        return TrueValues(self.target, self.values[rows], weight, groups)
+        survival = None if self.survival is None else self.survival.subset(rows)
+        return TrueValues(self.target, self.values[rows], weight, groups, survival)
 
     @cached_property
     def counted(self) -> BoolArray:
@@ -85,7 +88,8 @@ class TrueValues:
         unit = np.arange(len(values))
         if self.groups is not None:
             unit = np.unique(self.groups[self.counted], return_inverse=True)[1]
-        return ScoredRows(values, weight, unit)
+        survival = None if self.survival is None else self.survival.subset(self.counted)
+        return ScoredRows(values, weight, unit, survival, self.target.hazard)
 
 
 def _group_numbers(groups: Any) -> IntArray:
@@ -205,6 +209,10 @@ _OF_NUMBERS = (
     Metric("r2", "R²", False, formulas.r2),
     Metric("squared_error", "mean squared error", True, formulas.squared_error),
 )
+_OF_TIMES = (
+    Metric("concordance", "concordance", False, survival.concordance),
+    Metric("deviance", "mean deviance", True, survival.deviance),
+)
 _ALIASES = {
     "roc_auc": "auc",
     "roc_auc_ovr": "auc",
@@ -221,11 +229,15 @@ _NUMBER_WORDS = ("error", "deviance", "explained_variance")
 def make_metric(scoring: Any, target: Target) -> Metric:
     """Make the metric for `scoring`; by default "auc" for classes and "r2" for numbers.
 
+    Of times to an event they are "concordance" (the default) and "deviance".
+
     Ours are "accuracy", "auc", "balanced_accuracy", "brier", "log_loss" and "net_benefit@0.2", for any
     threshold, for classes; "absolute_error", "poisson", "r2", "squared_error" and pinball losses such as
     "quantile 0.9" for numbers. Any other name of a scorer of scikit-learn's, or any `scorer(estimator, X, y)`
     for which greater is better, works too, but slowly: it is called 21 times.
     """
+    if target.is_survival:
+        return _metric_of_times(scoring, target)
     if scoring is None:
         scoring = "auc" if target.is_classes else "r2"
     if not isinstance(scoring, str):
@@ -246,6 +258,18 @@ def make_metric(scoring: Any, target: Target) -> Metric:
     if any(metric.name == name for metric in others):
         raise _unfit(scoring, target)
     return _metric_of_name(scoring, target)
+
+
+def _metric_of_times(scoring: Any, target: Target) -> Metric:
+    """Make a metric of predicted risks; "poisson" is the deviance, by which trees are pruned."""
+    name = {None: "concordance", "poisson": "deviance", "c-index": "concordance"}.get(scoring, scoring)
+    for metric in _OF_TIMES:
+        if metric.name == name:
+            return metric
+    known = quoted([metric.name for metric in _OF_TIMES])
+    raise ParameterError(
+        f"scoring={scoring!r} is not for times to an event such as {target.name!r}: choose one of {known}."
+    )
 
 
 def choose_scoring(criterion: str) -> str | None:

@@ -86,10 +86,25 @@ def check_nodes(tree: Tree, sizes: "SetSizes") -> None:
     _check_means(tree, "teacher_mean")
     _check_split_support(tree)
     _check_recorded(tree)
+    _check_curves(tree)
     if tree.monotone is not None:
         from holdfast.tree.monotone import check_monotone
 
         check_monotone(tree)
+
+
+def _check_curves(tree: Tree) -> None:
+    if tree.curves is None:
+        return
+    if not tree.schema.target.is_survival or len(tree.curves) != tree.n_nodes:
+        raise BrokenTreeError(f"curves are {len(tree.curves)}: a survival tree has one per node.")
+    for node, curve in enumerate(tree.curves):
+        time, at_risk, events = (np.asarray(line, np.float64) for line in curve)
+        is_one_length = time.ndim == 1 and time.shape == at_risk.shape == events.shape
+        if not is_one_length or not all(np.isfinite(line).all() for line in (time, at_risk, events)):
+            raise BrokenTreeError(f"curves[{node}] must have finite numbers, as many of each kind.")
+        if (np.diff(time) < 0).any() or (events < 0).any() or (events > at_risk * (1 + TOLERANCE)).any():
+            raise BrokenTreeError(f"curves[{node}] must have ascending times, and no more events than rows.")
 
 
 # -- the schema ---------------------------------------------------------------------------------------
@@ -115,6 +130,26 @@ def check_target(target: Target) -> None:
             f"schema.target.positive is {target.positive!r}: it is one of the classes, {target.classes!r}."
         )
     _check_range("schema.target", target.low, target.high)
+    if target.hazard is not None:
+        _check_hazard(target)
+
+
+def _check_hazard(target: Target) -> None:
+    hazard, place = target.hazard, "schema.target.hazard"
+    assert hazard is not None
+    check_text(f"{place}.time", hazard.time)
+    if hazard.entry is not None:
+        check_text(f"{place}.entry", hazard.entry)
+    if target.classes:
+        raise BrokenTreeError(f"{place} is of a time to an event, and the target has classes.")
+    times, cumulative = np.array(hazard.times), np.array(hazard.cumulative)
+    if not len(times) or len(times) != len(cumulative):
+        raise BrokenTreeError(f"{place} has {len(times)} times and {len(cumulative)} sums of hazards.")
+    for name, line in (("times", times), ("cumulative", cumulative)):
+        if not (np.isfinite(line).all() and line[0] >= 0 and (np.diff(line) >= 0).all()):
+            raise BrokenTreeError(f"{place}.{name} must be finite, at least 0 and ascending.")
+    if not (isfinite(hazard.horizon) and hazard.horizon > 0):
+        raise BrokenTreeError(f"{place}.horizon is {hazard.horizon}: it must be above 0.")
 
 
 def _check_feature(place: str, feature: Feature) -> None:

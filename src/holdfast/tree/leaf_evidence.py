@@ -25,6 +25,7 @@ from holdfast.tree.edit import edited_nodes
 from holdfast.tree.recorded import set_recorded
 from holdfast.tree.rules import format_leaf_statistic
 from holdfast.tree.stats import ALIKE, class_counts, parse_quantile, positive_class
+from holdfast.tree.survival import set_curves
 from holdfast.tree.tree import LEAF, Tree
 
 CLASS_INTERVALS = {"wilson": wilson_interval, "jeffreys": jeffreys_interval}
@@ -43,7 +44,7 @@ def add_evidence(
     numbers whose impurity is not their squared error. `rows_mean` is the observed mean where a teacher gives
     the values, or rows have unequal weights. The tree may have counted only a part of the rows.
     """
-    tree, target = set_recorded(tree, table), table.schema.target
+    tree, target = set_curves(set_recorded(tree, table), table), table.schema.target
     is_quantile = parse_quantile(tree.criterion) is not None
     is_told = target.is_classes or is_quantile or (tree.criterion == "squared_error" and not is_distilled)
     if is_told and table.weight is None and groups is None:

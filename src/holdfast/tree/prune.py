@@ -79,6 +79,7 @@ def rearrange_nodes(
         impurity=tree.impurity[values],
         not_recorded=None,
         seen=None,
+        curves=None if tree.curves is None else tuple(tree.curves[node] for node in values.tolist()),
         split_support=None
         if tree.split_support is None
         else np.where(inner, tree.split_support[splits], np.nan),

@@ -1,6 +1,7 @@
 """Express a tree in another schema."""
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,6 +25,8 @@ def project_to_schema(tree: Tree, schema: Schema) -> Tree:
     """
     if schema == tree.schema:
         return tree
+    if tree.schema.target.is_survival:  # the hazard that its risks refer to stays
+        schema = replace(schema, target=replace(schema.target, hazard=tree.schema.target.hazard))
     used = {tree.schema.features[number].name for number in set(tree.feature.tolist()) - {LEAF}}
     _check_fits(tree.schema, schema, used)
     position = {name: index for index, name in enumerate(schema.names)}

@@ -19,6 +19,7 @@ from holdfast.errors import SchemaMismatch
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from holdfast.data.survival import EventTable
     from holdfast.data.table import Table
     from holdfast.tree.edit import Edit, TreeEditor
     from holdfast.tree.monotone import Monotone
@@ -91,6 +92,8 @@ class Tree:
     split_support: FloatArray | None = None
     # (nodes, classes or 1) mean predictions of the teacher, if values combine them with the rows.
     teacher_mean: FloatArray | None = None
+    # Of a survival tree: events and rows at risk of every node, at the times of its events and others.
+    curves: tuple[EventTable, ...] | None = None
 
     def __post_init__(self) -> None:
         own = vars(self)

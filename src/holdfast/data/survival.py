@@ -1,0 +1,528 @@
+"""Times to an event: reading them, the Nelson-Aalen hazard, Kaplan-Meier curves, and relative risks.
+
+A survival tree is a Poisson tree (LeBlanc and Crowley, Biometrics 1992). The exposure of a row is the
+cumulative hazard of all rows over the time that it was observed, which is the number of events expected for
+it; the target is its event divided by its exposure. A leaf predicts the relative risk, observed by expected
+events, and the survival function exp(-risk * cumulative hazard).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast._arrays import BoolArray, FloatArray, LongArray
+from holdfast._check import check_choice, check_number
+from holdfast._choices import HAZARDS
+from holdfast._text import RowLabels, first_rows, number_text, quoted
+from holdfast.data.columns import read_column
+from holdfast.data.frame import as_vector, make_frame
+from holdfast.data.schema import Hazard, Target
+from holdfast.errors import DataError
+
+EVENT_NAMES = ("event", "status", "died", "dead", "death", "observed", "cens")
+ENTRY_NAMES = ("entry", "start", "enter")
+MOST_TIMES = 500  # of a stored hazard; of more event times, these are spread evenly
+AT_RISK = 0.1  # fraction of the rows that are observed up to the default horizon
+LEAST_RISK, MOST_RISK = 1e-4, 1e4  # bounds of relative risks that are made from fractions
+
+
+class SurvivalTimes(NamedTuple):
+    """Times and events of the rows of a table."""
+
+    time: FloatArray  # of the event, or of the end of observation
+    event: BoolArray
+    entry: FloatArray | None  # from which on a row is observed; None: 0
+    exposure: FloatArray  # events expected by the hazard of all rows
+
+    def subset(self, rows: NDArray[Any] | slice) -> "SurvivalTimes":
+        """Select rows."""
+        entry = None if self.entry is None else self.entry[rows]
+        return SurvivalTimes(self.time[rows], self.event[rows], entry, self.exposure[rows])
+
+    @property
+    def keys(self) -> list[FloatArray]:
+        """Numbers that distinguish rows of different outcomes."""
+        return [self.time, self.event.astype(np.float64), *([] if self.entry is None else [self.entry])]
+
+
+# -- reading -------------------------------------------------------------------------------------------------
+
+
+def read_survival(y: Any, n_rows: int | None = None) -> NDArray[Any]:
+    """Read times to an event.
+
+    Parameters
+    ----------
+    y : structured array, data frame, mapping, array or tuple
+        Of scikit-survival's form: an array or a frame whose fields are the event (true or false) and the
+        time, and perhaps the time of entry, found by type and name. Or (time, event) or (time, event, entry),
+        as a tuple of columns or an array of two or three columns.
+    n_rows : int, optional
+        The number of rows that there must be.
+
+    Returns
+    -------
+    structured array
+        The event, the time and, if it was given, the entry, under the names that they had.
+
+    Examples
+    --------
+    >>> read_survival(([5.0, 8.0], [True, False])).tolist()
+    [(True, 5.0), (False, 8.0)]
+    """
+    columns = _name_columns(y)
+    names = list(columns)
+    time, event, *entry = (_read_column(columns[name], name, name == names[1]) for name in names)
+    lengths = {len(line) for line in (time, event, *entry)}
+    if len(lengths) > 1 or (n_rows is not None and lengths != {n_rows}):
+        found = ", ".join(
+            f"{len(line)} of {name!r}" for name, line in zip(names, (time, event, *entry), strict=True)
+        )
+        wanted = "" if n_rows is None else f", and X has {n_rows} rows"
+        raise DataError(f"The columns of y have different numbers of rows: {found}{wanted}.")
+    _check_times(time, event, entry[0] if entry else None, names)
+    kinds = [(names[1], np.bool_), *((name, np.float64) for name in (names[0], *names[2:]))]
+    read = np.empty(len(time), kinds)
+    for (name, _), line in zip(kinds, (event, time, *entry), strict=True):
+        read[name] = line
+    return read
+
+
+def _name_columns(y: Any) -> dict[str, Any]:
+    """Find time, event and perhaps entry, in this order, with their names."""
+    usual = ("time", "event", "entry")
+    if isinstance(y, np.ndarray) and y.dtype.names is not None:
+        return _sort_columns({name: y[name] for name in y.dtype.names})
+    if isinstance(y, Mapping):
+        return _sort_columns({str(name): line for name, line in y.items()})
+    if isinstance(y, tuple | list) and len(y) in (2, 3) and not all(isinstance(each, tuple) for each in y):
+        names = [str(getattr(line, "name", None) or usual[place]) for place, line in enumerate(y)]
+        return dict(zip(names if len(set(names)) == len(names) else usual, y, strict=False))
+    frame = make_frame(np.array(y) if isinstance(y, tuple | list) else y)
+    columns = dict(zip(frame.names, frame.columns, strict=True))
+    if frame.matrix is None:
+        return _sort_columns(columns)
+    if len(columns) not in (2, 3):
+        raise DataError(_describe_y(f"it has {len(columns)} columns"))
+    return dict(zip(usual, columns.values(), strict=False))
+
+
+def _sort_columns(columns: dict[str, Any]) -> dict[str, Any]:
+    """Tell time, event and entry apart by type, then by name, then by 0 and 1."""
+    if len(columns) not in (2, 3):
+        raise DataError(_describe_y(f"it has {len(columns)} columns, {quoted(tuple(columns))}"))
+    entries = [name for name in columns if name.lower() in ENTRY_NAMES] if len(columns) == 3 else []
+    rest = [name for name in columns if name not in entries[:1]]
+    for is_event in (_is_boolean, lambda name, line: name.lower() in EVENT_NAMES, _is_zero_or_one):
+        events = [name for name in rest if is_event(name, columns[name])]
+        if len(events) == 1 and len(rest) == 2:
+            time = next(name for name in rest if name != events[0])
+            return {name: columns[name] for name in (time, events[0], *entries[:1])}
+    raise DataError(_describe_y(f"of its columns {quoted(tuple(columns))} it is not clear which is which"))
+
+
+def _describe_y(problem: str) -> str:
+    return (
+        f"y must hold a time and an event for every row, and {problem}: give y=(time, event), or y=(time, "
+        "event, entry), with event True where the event was observed and False where the row is censored. "
+        "Censoring between two times (interval censoring) is not supported."
+    )
+
+
+def _is_boolean(name: str, line: Any) -> bool:
+    return str(getattr(line, "dtype", "")).lower() in ("bool", "boolean")
+
+
+def _is_zero_or_one(name: str, line: Any) -> bool:
+    entries = set(np.unique(line.to_numpy() if hasattr(line, "to_numpy") else line).tolist())
+    return entries <= {0, 1}
+
+
+def _read_column(raw: Any, name: str, is_event: bool) -> NDArray[Any]:
+    line = as_vector(raw, f"y[{name!r}]")
+    what = f"the {'event' if is_event else 'time'} {name!r}"
+    if isinstance(line, np.ndarray) and line.dtype.kind == "m":
+        line = line / np.timedelta64(1, "D")
+    elif not isinstance(line, np.ndarray) and str(line.dtype).startswith("Duration"):
+        line = line.to_numpy().astype("timedelta64[ns]") / np.timedelta64(1, "D")
+    rows = RowLabels.of(line)
+    column = read_column(line, what, "numbers", rows)
+    if column.kind != "numeric":
+        way_out = f"give {name} == 'dead', say" if is_event else "give numbers"
+        raise DataError(f"{what} holds the text {quoted(column.labels, 3)}: {way_out}.")
+    if (missing := np.isnan(column.values)).any():
+        raise DataError(
+            f"{what} has {missing.sum()} missing values, {first_rows(missing, rows)}: drop these rows, or "
+            "fill them in. Of a row that is censored, the time is the end of its observation."
+        )
+    if not is_event:
+        return column.values
+    found = np.unique(column.values)
+    if not set(found.tolist()) <= {0.0, 1.0}:
+        raise DataError(
+            f"{what} must be True or 1 where the event was observed, False or 0 where the row is censored, "
+            f"and it holds {quoted([number_text(value) for value in found[:4]])}. For one of several codes "
+            f"give {name} == 2, say; competing risks are not supported: a row with another event is censored."
+        )
+    return np.asarray(column.values == 1.0, np.bool_)
+
+
+def _check_times(time: FloatArray, event: BoolArray, entry: FloatArray | None, names: Sequence[str]) -> None:
+    if (negative := time < 0).any():
+        raise DataError(
+            f"the time {names[0]!r} has {negative.sum()} negative values, {first_rows(negative)}: a time is "
+            "counted from the start of each row, such as the diagnosis."
+        )
+    if entry is not None and (late := (entry < 0) | (entry >= time)).any():
+        raise DataError(
+            f"the entry {names[2]!r} must be at least 0 and before the time {names[0]!r}, and {late.sum()} "
+            f"rows are not so, {first_rows(late)}: drop rows that were never observed."
+        )
+    if not event.any():
+        raise DataError(f"y has no event: {names[1]!r} is false, that is censored, in all {len(event)} rows.")
+
+
+def split_survival(y: NDArray[Any]) -> tuple[FloatArray, BoolArray, FloatArray | None]:
+    """Return time, event and entry of what `read_survival` returns."""
+    event, time, *entry = y.dtype.names or ()
+    return y[time], y[event], y[entry[0]] if entry else None
+
+
+# -- the hazard of all rows ----------------------------------------------------------------------------------
+
+
+class EventTable(NamedTuple):
+    """Rows at risk and events at ascending times."""
+
+    time: FloatArray
+    at_risk: FloatArray
+    events: FloatArray
+
+
+def count_events(
+    time: FloatArray,
+    event: BoolArray,
+    entry: FloatArray | None = None,
+    weight: FloatArray | None = None,
+    times: FloatArray | None = None,
+) -> EventTable:
+    """Count rows at risk and events, by weight, at each time of an event, or at the given times.
+
+    A row is at risk after its entry, up to its own time and at it.
+
+    >>> count_events(np.array([1.0, 2.0, 3.0]), np.array([True, False, True]))
+    EventTable(time=array([1., 3.]), at_risk=array([3., 1.]), events=array([1., 1.]))
+    """
+    weight = np.ones(len(time)) if weight is None else weight
+    counted = np.flatnonzero(weight > 0)
+    keys = [weight[counted], event[counted], time[counted]]
+    order = counted[np.lexsort(keys if entry is None else [keys[0], keys[1], entry[counted], keys[2]])]
+    time, event, weight = time[order], event[order], weight[order]  # sums do not depend on the rows' order
+    times = np.unique(time[event]) if times is None else times
+    at_risk = _sum_above(time, weight, times, "left")
+    if entry is not None:
+        by_entry = np.argsort(entry[order], kind="stable")
+        at_risk = at_risk - _sum_above(entry[order][by_entry], weight[by_entry], times, "left")
+    sums = np.append(0.0, np.cumsum(np.where(event, weight, 0.0)))
+    ends = np.searchsorted(time, times, "right"), np.searchsorted(time, times, "left")
+    return EventTable(times, at_risk, sums[ends[0]] - sums[ends[1]])
+
+
+def _sum_above(ordered: FloatArray, weight: FloatArray, times: FloatArray, side: Any) -> FloatArray:
+    """Sum the weights of rows whose sorted number is at least each time."""
+    sums = np.append(np.cumsum(weight[::-1])[::-1], 0.0)
+    return np.asarray(sums[np.searchsorted(ordered, times, side)], np.float64)
+
+
+def estimate_hazard(
+    y: NDArray[Any],
+    weight: FloatArray | None = None,
+    *,
+    method: str = "nelson-aalen",
+    horizon: float | None = None,
+) -> tuple[Hazard, FloatArray]:
+    """Estimate the cumulative hazard of all rows, and the exposure of each.
+
+    Parameters
+    ----------
+    y : structured array
+        As `read_survival` returns it.
+    weight : array, optional
+        The weight of each row.
+    method : {"nelson-aalen", "piecewise"}
+        A step at each time of an event, or an exponential distribution between any two of them, as rpart has
+        it.
+    horizon : float, optional
+        Time up to which survival is compared. Default: until when a tenth of the rows is observed, rounded
+        down to two digits.
+
+    Returns
+    -------
+    hazard, exposure : Hazard, array
+
+    Examples
+    --------
+    >>> hazard, exposure = estimate_hazard(read_survival(([1.0, 2.0], [True, True])))
+    >>> hazard.cumulative, exposure
+    ((0.5, 1.5), array([0.5, 1.5]))
+    """
+    time, event, entry = split_survival(y)
+    names = y.dtype.names
+    counts = count_events(time, event, entry, weight)
+    if method == "piecewise":
+        times, cumulative = _estimate_piecewise(time, event, entry, weight, counts.time)
+    else:
+        times, cumulative = counts.time, np.cumsum(counts.events / counts.at_risk)
+    whole = _make_hazard(times, cumulative, 1.0, names, method == "piecewise")
+    exposure = expected_events(whole, time, entry)
+    if len(times) > MOST_TIMES:
+        kept = np.unique(np.linspace(0, len(times) - 1, MOST_TIMES).round().astype(np.int64))
+        times, cumulative = times[kept], cumulative[kept]
+    end = choose_horizon(time, entry, weight) if horizon is None else float(horizon)
+    return _make_hazard(times, cumulative, end, names, method == "piecewise"), exposure
+
+
+def _make_hazard(
+    times: FloatArray, cumulative: FloatArray, horizon: float, names: Any, is_linear: bool
+) -> Hazard:
+    return Hazard(
+        times=tuple(times.tolist()),
+        cumulative=tuple(cumulative.tolist()),
+        horizon=horizon,
+        time=names[1],
+        entry=names[2] if len(names) > 2 else None,
+        is_linear=is_linear,
+    )
+
+
+def _estimate_piecewise(
+    time: FloatArray,
+    event: BoolArray,
+    entry: FloatArray | None,
+    weight: FloatArray | None,
+    event_times: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Divide events by observed time, between two times of events; the last interval ends with the data."""
+    ends = np.append(event_times[:-1], time.max())
+    starts = np.append(0.0, ends[:-1])
+    weight = np.ones(len(time)) if weight is None else weight
+    observed, events = np.zeros(len(ends)), np.zeros(len(ends))
+    order = np.lexsort((weight, event, time))
+    for row in order.tolist():
+        first = 0.0 if entry is None else entry[row]
+        observed += weight[row] * np.clip(np.minimum(time[row], ends) - np.maximum(first, starts), 0.0, None)
+        if event[row]:
+            events[min(np.searchsorted(ends, time[row]), len(ends) - 1)] += weight[row]
+    rate = np.divide(events, observed, out=np.zeros(len(ends)), where=observed > 0)
+    return ends, np.cumsum(rate * (ends - starts))
+
+
+def choose_horizon(time: FloatArray, entry: FloatArray | None, weight: FloatArray | None) -> float:
+    """Choose a round time up to which a tenth of the rows is observed.
+
+    >>> choose_horizon(np.arange(1.0, 1001.0), None, None)
+    900.0
+    """
+    order = np.argsort(time, kind="stable")
+    above = np.ones(len(time)) if weight is None else weight[order]
+    left = np.cumsum(above[::-1])[::-1]
+    last = float(time[order][np.flatnonzero(left >= AT_RISK * left[0])[-1]])
+    if last <= 0:
+        return 1.0
+    step = 10.0 ** (np.floor(np.log10(last)) - 1)
+    return float(np.floor(last / step * (1 + 1e-12)) * step)
+
+
+def make_risk_target(
+    y: NDArray[Any],
+    weight: FloatArray | None,
+    known: Hazard | None = None,
+    method: str = "nelson-aalen",
+    horizon: float | None = None,
+) -> tuple[FloatArray, Target, SurvivalTimes]:
+    """Make the target of a survival tree: the event of each row divided by its exposure.
+
+    The exposure is that of the `known` hazard, where there is one.
+    """
+    check_choice("hazard", method, HAZARDS)
+    check_number("horizon", horizon, is_open="low", none_ok=True)
+    time, event, entry = split_survival(y)
+    if known is None:
+        hazard, exposure = estimate_hazard(y, weight, method=method, horizon=horizon)
+    else:
+        hazard = extend_hazard(known, y, weight)
+        exposure = expected_events(hazard, time, entry)
+        hazard = known
+    # A row that is censored before the first event tells nothing.
+    rate = np.divide(event, exposure, out=np.zeros(len(event)), where=exposure > 0)
+    target = Target((y.dtype.names or ("event",))[0], low=0.0, high=1.0, hazard=hazard)
+    return rate, target, SurvivalTimes(time, event, entry, exposure)
+
+
+def extend_hazard(known: Hazard, y: NDArray[Any], weight: FloatArray | None) -> Hazard:
+    """Continue a hazard by that of other rows beyond its last time."""
+    later = count_events(*split_survival(y), weight)
+    is_later = later.time > known.times[-1]
+    if not is_later.any():
+        return known
+    more = known.cumulative[-1] + np.cumsum((later.events / later.at_risk)[is_later])
+    return replace(
+        known,
+        times=(*known.times, *later.time[is_later].tolist()),
+        cumulative=(*known.cumulative, *more.tolist()),
+    )
+
+
+# -- hazards, risks and survival -----------------------------------------------------------------------------
+
+
+def cumulative_hazard(hazard: Hazard, times: Any) -> FloatArray:
+    """Return the cumulative hazard of all rows up to each time.
+
+    >>> cumulative_hazard(Hazard((1.0, 2.0), (0.5, 1.5), 2.0), [0.5, 1.0, 5.0])
+    array([0. , 0.5, 1.5])
+    """
+    times = np.asarray(times, np.float64)
+    own, sums = np.array((0.0, *hazard.times)), np.array((0.0, *hazard.cumulative))
+    if hazard.is_linear:
+        return np.asarray(np.interp(times, own, sums), np.float64)
+    return np.asarray(sums[np.searchsorted(own[1:], times, "right")], np.float64)
+
+
+def expected_events(hazard: Hazard, time: FloatArray, entry: FloatArray | None) -> FloatArray:
+    """Return the events expected for each row, the hazard over the time that it was observed."""
+    passed = cumulative_hazard(hazard, time)
+    return passed if entry is None else passed - cumulative_hazard(hazard, entry)
+
+
+def survival_function(hazard: Hazard, risk: FloatArray, times: Any) -> FloatArray:
+    """Return the probability to survive each time at each relative risk, (risks, times).
+
+    >>> survival_function(Hazard((1.0,), (0.5,), 2.0), np.array([0.0, 2.0]), [1.0]).round(3).ravel()
+    array([1.   , 0.368])
+    """
+    return np.exp(-np.multiply.outer(risk, cumulative_hazard(hazard, times)))
+
+
+def lost_fraction(hazard: Hazard, risk: Any) -> FloatArray:
+    """Return the fraction of the time up to the horizon that is lost to the event, from 0 to 1.
+
+    It is 1 minus the restricted mean survival time by the horizon. The mean difference of two survival
+    functions up to the horizon is the difference of these fractions.
+
+    >>> lost_fraction(Hazard((1.0,), (0.5,), 2.0), np.array([0.0, 2.0])).round(3)
+    array([0.   , 0.316])
+    """
+    widths, sums = _steps(hazard)
+    risk = np.asarray(risk, np.float64)
+    return np.asarray(1.0 - np.exp(-np.multiply.outer(risk, sums)) @ widths, np.float64)
+
+
+def risk_at_fraction(hazard: Hazard, fraction: Any) -> FloatArray:
+    """Return the relative risk at which this fraction of the time is lost, the inverse of `lost_fraction`.
+
+    >>> hazard = Hazard((1.0,), (0.5,), 2.0)
+    >>> risk_at_fraction(hazard, lost_fraction(hazard, np.array([0.7]))).round(9)
+    array([0.7])
+    """
+    widths, sums = _steps(hazard)
+    fraction = np.asarray(fraction, np.float64)
+    low = np.full(fraction.shape, np.log(LEAST_RISK))
+    high = np.full(fraction.shape, np.log(MOST_RISK))
+    logs = np.zeros(fraction.shape)
+    for _ in range(60):  # Newton's steps, bisection where they leave the bounds
+        kept = np.exp(-np.multiply.outer(np.exp(logs), sums))
+        excess = 1.0 - kept @ widths - fraction
+        high, low = np.where(excess > 0, logs, high), np.where(excess > 0, low, logs)
+        slope = np.exp(logs) * (kept @ (widths * sums))
+        step = np.divide(excess, slope, out=np.full(fraction.shape, np.inf), where=slope > 0)
+        tried = logs - step
+        tried = np.where((tried > low) & (tried < high), tried, (low + high) / 2)
+        if np.abs(tried - logs).max(initial=0.0) < 1e-14:
+            break
+        logs = tried
+    return np.asarray(np.exp(logs), np.float64)
+
+
+def _steps(hazard: Hazard) -> tuple[FloatArray, FloatArray]:
+    """Return the widths of the steps up to the horizon, as fractions of it, and the hazard on each."""
+    own = np.array(hazard.times)
+    ends = np.append(own[own < hazard.horizon], hazard.horizon)
+    starts = np.append(0.0, ends[:-1])
+    where = (starts + ends) / 2 if hazard.is_linear else starts
+    return (ends - starts) / hazard.horizon, cumulative_hazard(hazard, where)
+
+
+# -- Kaplan-Meier curves -------------------------------------------------------------------------------------
+
+NORMAL_95 = 1.959963984540054
+
+
+class SurvivalCurve(NamedTuple):
+    """A Kaplan-Meier estimate at ascending times, with confidence bands."""
+
+    time: FloatArray
+    survival: FloatArray
+    low: FloatArray
+    high: FloatArray
+    at_risk: FloatArray
+    events: FloatArray
+
+
+def kaplan_meier(counts: EventTable, level: float = 0.95) -> SurvivalCurve:
+    """Estimate survival by Kaplan and Meier, with log-log confidence bands.
+
+    >>> curve = kaplan_meier(count_events(np.array([1.0, 2.0, 3.0]), np.array([True, False, True])))
+    >>> curve.survival.round(3)
+    array([0.667, 0.   ])
+    """
+    events, at_risk = counts.events, counts.at_risk
+    hazard = np.divide(events, at_risk, out=np.zeros(len(events)), where=at_risk > 0)
+    survival = np.asarray(np.cumprod(1.0 - hazard), np.float64)
+    rest = at_risk * (at_risk - events)
+    variance = np.cumsum(np.divide(events, rest, out=np.zeros(len(events)), where=rest > 0))
+    inside = (survival > 0) & (survival < 1)
+    logs = np.log(np.where(inside, survival, 0.5))
+    reach = _normal_quantile(level) * np.sqrt(variance) / np.abs(logs)
+    low = np.where(inside, np.exp(logs * np.exp(reach)), survival)
+    high = np.where(inside, np.exp(logs * np.exp(-reach)), survival)
+    return SurvivalCurve(counts.time, survival, low, high, at_risk, events)
+
+
+def _normal_quantile(level: float) -> float:
+    if level == 0.95:
+        return NORMAL_95
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf((1.0 + level) / 2)
+
+
+def read_curve(curve: SurvivalCurve, time: float) -> tuple[float, float, float]:
+    """Return survival and its band at one time; 1 before the first event."""
+    place = int(np.searchsorted(curve.time, time, "right")) - 1
+    if place < 0:
+        return 1.0, 1.0, 1.0
+    return float(curve.survival[place]), float(curve.low[place]), float(curve.high[place])
+
+
+def find_median(curve: SurvivalCurve) -> float | None:
+    """Return the first time at which at most half survive; None if more do."""
+    places = np.flatnonzero(curve.survival <= 0.5)
+    return float(curve.time[places[0]]) if len(places) else None
+
+
+def pool_times(counts: EventTable, most: int) -> EventTable:
+    """Join neighbouring times where there are more than `most`; survival at those kept is unchanged."""
+    if len(counts.time) <= most:
+        return counts
+    kept: LongArray = np.unique(np.linspace(0, len(counts.time) - 1, most).round().astype(np.int64))
+    survival = kaplan_meier(counts).survival[kept]
+    before = np.append(1.0, survival[:-1])
+    starts = np.append(0, kept[:-1] + 1)
+    events = np.add.reduceat(counts.events, starts)
+    fraction = 1.0 - np.divide(survival, before, out=np.zeros(len(kept)), where=before > 0)
+    at_risk = np.divide(events, fraction, out=counts.at_risk[kept].copy(), where=fraction > 0)
+    return EventTable(counts.time[kept], at_risk, events)

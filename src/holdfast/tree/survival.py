@@ -1,0 +1,141 @@
+"""Survival at the nodes of a tree: Kaplan-Meier curves of the rows, and what the tree predicts."""
+
+from dataclasses import dataclass
+from math import exp, log
+
+import numpy as np
+
+from holdfast._arrays import FloatArray, round_last_digits
+from holdfast.data.schema import Hazard
+from holdfast.data.survival import (
+    EventTable,
+    SurvivalCurve,
+    count_events,
+    cumulative_hazard,
+    find_median,
+    kaplan_meier,
+    lost_fraction,
+    pool_times,
+    read_curve,
+    survival_function,
+)
+from holdfast.data.table import Table
+from holdfast.tree.tree import Tree
+
+MOST_TIMES = 300  # of the curve of a node
+N_TICKS = 12  # evenly spaced times up to the horizon, at which rows at risk are counted in any case
+MOST_EXPECTED = -log(0.025)  # events that rows without an event may have been expected to have
+
+
+def set_curves(tree: Tree, table: Table) -> Tree:
+    """Count events and rows at risk at every node of a survival tree."""
+    survival, hazard = table.survival, tree.schema.target.hazard
+    if survival is None or hazard is None:
+        return tree
+    leaves = tree.apply(table)
+    order = np.argsort(leaves, kind="stable")
+    starts = np.searchsorted(leaves[order], np.arange(tree.n_nodes))
+    ends = np.searchsorted(leaves[order], tree.subtree_end)
+    ticks = list_ticks(hazard)
+    curves = []
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        own = order[start:end]
+        lines = survival.subset(own)
+        weight = None if table.weight is None else table.weight[own]
+        counted = lines.event if weight is None else lines.event & (weight > 0)
+        counts = count_events(lines.time, lines.event, lines.entry, weight, np.unique(lines.time[counted]))
+        kept = pool_times(counts, MOST_TIMES).time
+        pooled = pool_times(counts, MOST_TIMES)
+        extra = np.setdiff1d(ticks, kept)
+        at_ticks = count_events(lines.time, lines.event, lines.entry, weight, extra)
+        times = np.append(kept, extra)
+        place = np.argsort(times)
+        at_risk = np.append(pooled.at_risk, at_ticks.at_risk)[place]
+        events = np.append(pooled.events, np.zeros(len(extra)))[place]
+        curves.append(EventTable(times[place], round_last_digits(at_risk), round_last_digits(events)))
+    return tree.replace(curves=tuple(curves))
+
+
+def list_ticks(hazard: Hazard) -> FloatArray:
+    """List evenly spaced times from 0 to the horizon, the horizon included."""
+    return np.linspace(0.0, hazard.horizon, N_TICKS + 1)
+
+
+@dataclass(frozen=True)
+class NodeSurvival:
+    """Predicted and observed survival of the rows at a node.
+
+    Parameters
+    ----------
+    node : int
+    n_rows, n_events : float
+        Training rows and, by weight, events.
+    risk : float
+        Relative risk that the tree predicts: events by events expected from the hazard of all rows.
+    horizon : float
+    survival : float
+        Predicted probability to survive the horizon.
+    observed : float, optional
+        Kaplan-Meier estimate at the horizon; None without rows.
+    interval : tuple of float, optional
+        Its 95 % interval.
+    median : float, optional
+        Observed median survival time; None if more than half of the rows survive their observation.
+    restricted_mean : float
+        Predicted mean survival time up to the horizon.
+    """
+
+    node: int
+    n_rows: float
+    n_events: float
+    risk: float
+    horizon: float
+    survival: float
+    observed: float | None
+    interval: tuple[float, float] | None
+    median: float | None
+    restricted_mean: float
+
+
+def node_survival(tree: Tree, node: int, level: float = 0.95) -> NodeSurvival:
+    """Summarise predicted and observed survival at a node."""
+    hazard = get_hazard(tree)
+    risk = float(tree.value[node, 0])
+    curve = node_curve(tree, node, level)
+    observed = interval = median = None
+    n_events = float(tree.weight[node] * tree.observed_mean[node, 0])
+    if curve is not None and tree.count[node] > 0:
+        observed, low, high = read_curve(curve, hazard.horizon)
+        n_events, median = float(curve.events.sum()), find_median(curve)
+        interval = low, high
+        expected = float(tree.weight[node])
+        if observed == 1.0 and expected > 0:  # no event so far: a band of no width
+            reach = MOST_EXPECTED / expected * float(cumulative_hazard(hazard, hazard.horizon))
+            interval = exp(-reach), 1.0
+        elif observed == 0.0:
+            inside = curve.high[curve.survival > 0]
+            interval = 0.0, float(inside[-1]) if len(inside) else 1.0
+    return NodeSurvival(
+        node,
+        float(tree.count[node]),
+        n_events,
+        risk,
+        hazard.horizon,
+        float(survival_function(hazard, np.array([risk]), [hazard.horizon])[0, 0]),
+        observed,
+        interval,
+        median,
+        hazard.horizon * (1.0 - float(lost_fraction(hazard, risk))),
+    )
+
+
+def node_curve(tree: Tree, node: int, level: float = 0.95) -> SurvivalCurve | None:
+    """Return the Kaplan-Meier curve of a node with its bands; None if the tree has no curves."""
+    return None if tree.curves is None else kaplan_meier(tree.curves[node], level)
+
+
+def get_hazard(tree: Tree) -> Hazard:
+    """Return the hazard of all rows of a survival tree."""
+    hazard = tree.schema.target.hazard
+    assert hazard is not None, "the target is no time to an event"
+    return hazard
