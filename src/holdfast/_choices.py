@@ -4,7 +4,7 @@ The modules that act on a choice import it from here, and so does the command li
 so `--help` needs neither numpy nor numba.
 """
 
-TASKS = ("classification", "regression")
+TASKS = ("classification", "regression", "survival")
 HAZARDS = ("nelson-aalen", "piecewise")  # of all rows, for survival trees
 
 # -- Growth --------------------------------------------------------------------------------------------------

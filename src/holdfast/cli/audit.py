@@ -107,7 +107,7 @@ def command(
     with plain_warnings():
         rows = read_rows(data, settings)
         table = rows.table(settings.task)
-        task: Task = "classification" if table.schema.target.is_classes else "regression"
+        task: Task = table.schema.target.task
         features = list(settings.custom_features) or None
         names = split_names(methods) or list_default_names(AUDITED_METHODS, task)
         estimators = {name: make_estimator(name, task, custom_features=features) for name in names}

@@ -235,7 +235,7 @@ def make_models(
                 f"class_weight is for a target of classes, and {target.name!r} is a number: leave it out."
             )
         parameters |= with_labels({"class_weight": class_weight}, target)
-    task: Task = "classification" if target.is_classes else "regression"
+    task: Task = target.task
     models = {}
     for name in names:
         method, own = METHODS[name], dict(parameters)

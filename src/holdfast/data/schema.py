@@ -114,6 +114,13 @@ class Target:
         return self.hazard is not None
 
     @property
+    def task(self) -> Literal["classification", "regression", "survival"]:
+        """What is predicted: a class, a number, or a time to an event."""
+        if self.is_survival:
+            return "survival"
+        return "classification" if self.is_classes else "regression"
+
+    @property
     def is_classes(self) -> bool:
         """True for classification, False for regression."""
         return bool(self.classes)

@@ -114,7 +114,7 @@ def _share_learned(model: Any, X: Any, y: Any) -> float | None:
     if sketch is None:
         return None
     schema: Schema = model.schema_
-    task: Task = "classification" if schema.target.is_classes else "regression"
+    task: Task = schema.target.task
     try:
         table = Table.from_arrays(make_frame(X), y, task=task, schema=schema)
     except (HoldfastError, ValueError):  # rows that have only the columns of the splits

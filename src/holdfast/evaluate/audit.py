@@ -202,7 +202,7 @@ class TrainedPair(NamedTuple):
 
 
 def _make_methods(named: Mapping[str, Any] | None, data: EvaluationData) -> list[AuditedMethod]:
-    task: Task = "classification" if data.target.is_classes else "regression"
+    task: Task = data.target.task
     named = {name: name for name in list_default_names(AUDITED_METHODS, task)} if named is None else named
     found = []
     for name, model in named.items():

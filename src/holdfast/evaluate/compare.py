@@ -110,7 +110,7 @@ def compare_models(
     own = {name: each for name, each in named.items() if hasattr(each, "fit")}
     data = EvaluationData.read(X, y, sample_weight, find_task(own), groups=groups, stage=stage)
     metrics = make_metrics(scoring, data.table)
-    task: Task = "classification" if data.target.is_classes else "regression"
+    task: Task = data.target.task
     for name, model in named.items():
         if not hasattr(model, "fit"):
             named[name] = make_seeded(model, task, random_state)

@@ -372,7 +372,7 @@ def _transformed_schema(steps: Any, data: EvaluationData, schema: Schema, X: Any
     seen = steps.transform(subset_rows(X, pool))
     if hasattr(seen, "toarray"):
         seen = seen.toarray()
-    task: Task = "classification" if schema.target.is_classes else "regression"
+    task: Task = schema.target.task
     features = Table.from_arrays(seen, subset_rows(data.y, pool), task=task).schema.features
     if isinstance(seen, np.ndarray):
         try:

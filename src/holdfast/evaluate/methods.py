@@ -24,8 +24,16 @@ class MethodSpec:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     for_regression: bool = True
 
+    def is_for(self, task: "Task") -> bool:
+        """True if there is an estimator for the task."""
+        if task == "survival":
+            return self.for_regression and self.estimator in _SURVIVAL
+        return task == "classification" or self.for_regression
+
 
 _CONSENSUS = {"method": "consensus"}
+# The classes for times to an event.
+_SURVIVAL = {"StableTree": "StableSurvivalTree", "Tree": "SurvivalTree", "Forest": "SurvivalForest"}
 METHODS: dict[str, MethodSpec] = {
     "stable": MethodSpec("stable tree", "StableTree"),
     "tree": MethodSpec("tree", "Tree"),
@@ -68,8 +76,8 @@ def make_estimator(name: str, task: "Task" = "classification", **parameters: Any
     ----------
     name : str
         One of `METHOD_NAMES`: "stable", "tree", "pruned", "forest", "boosting", "cart-cv", ...
-    task : {"classification", "regression"}
-        Whether classes or numbers are to be predicted.
+    task : {"classification", "regression", "survival"}
+        Whether classes, numbers or times to an event are to be predicted.
     **parameters
         Parameters of the estimator, or fields of its `growth_rules` and `stability_rules` by their own names;
         they override those of the name.
@@ -82,7 +90,7 @@ def make_estimator(name: str, task: "Task" = "classification", **parameters: Any
     Raises
     ------
     ParameterError
-        If the name is unknown, or the model is for classes only and the task is regression.
+        If the name is unknown, or there is no such model for the task.
 
     Examples
     --------
@@ -90,9 +98,14 @@ def make_estimator(name: str, task: "Task" = "classification", **parameters: Any
     TreeRegressor(max_depth=4, size='auto')
     """
     spec = METHODS[check_name(name)]
-    if task == "regression" and not spec.for_regression:
-        raise ParameterError(f"The method {name!r} is for classes, and the target is a number: leave it out.")
+    if not spec.is_for(task):
+        if task == "regression":
+            raise ParameterError(
+                f"The method {name!r} is for classes, and the target is a number: leave it out."
+            )
+        raise ParameterError(f"The method {name!r} is not for times to an event: leave it out.")
     kind = spec.estimator + ("Classifier" if task == "classification" else "Regressor")
+    kind = _SURVIVAL[spec.estimator] if task == "survival" else kind
     own = {**spec.parameters, **parameters}
     if own.get("growth_rules") == "c4.5":
         from holdfast.growth.rules import C45
@@ -114,7 +127,7 @@ def check_name(name: str) -> str:
 
 def list_default_names(names: Iterable[str], task: "Task") -> tuple[str, ...]:
     """Select the names whose models fit the task."""
-    return tuple(name for name in names if task == "classification" or METHODS[name].for_regression)
+    return tuple(name for name in names if METHODS[name].is_for(task))
 
 
 def _estimator_class(name: str) -> Any:

@@ -566,7 +566,7 @@ def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
     if not is_training.all():
         training = rows.subset(is_training)
         # A schema of their own: not even the range of a column comes from the test rows.
-        table = training.table("classification" if whole.schema.target.is_classes else "regression")
+        table = training.table(whole.schema.target.task)
     estimator = make_run_estimator(settings, table.schema.target)  # refuses what is out of range
     # Where the test takes all stages but one, none of the rows left are earlier than others; nor are they in
     # a consensus tree, whose rows are only divided evenly by stage.

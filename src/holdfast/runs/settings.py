@@ -11,7 +11,7 @@ from holdfast._choices import TASKS, TEST_ROWS, UPDATE_STRATEGIES, UPDATE_TOLERA
 from holdfast.data.schema import Target
 from holdfast.data.target import Task
 from holdfast.errors import ParameterError
-from holdfast.evaluate.methods import FIT_METHODS, make_estimator
+from holdfast.evaluate.methods import FIT_METHODS, METHODS, make_estimator
 from holdfast.governance.model_card import make_model_card
 from holdfast.growth.class_costs import read_loss_matrix, read_priors
 from holdfast.tree.rules import format_class_names
@@ -239,9 +239,14 @@ class RunSettings:
 
 
 def parameters_of(model: str, task: Any) -> tuple[str, ...]:
-    """List the parameters of the estimator of a named model, and the fields of its groups of rules."""
+    """List the parameters of the estimator of a named model, and the fields of its groups of rules.
+
+    It has none for a task that the model is not for.
+    """
     from holdfast.estimators.base import GROUPS
 
+    if not METHODS[model].is_for(task):
+        return ()
     own = make_estimator(model, task).get_params(deep=False)
     return (*own, *(each.name for group, usual in GROUPS.items() if group in own for each in fields(usual)))
 
@@ -368,7 +373,7 @@ def _key(name: Any) -> str:
 
 def make_run_estimator(settings: RunSettings, target: Target, *, verbose: bool = False) -> Any:
     """Make the estimator of a run for this target, not fitted."""
-    task: Task = "classification" if target.is_classes else "regression"
+    task: Task = target.task
     parameters = with_labels(settings.parameters, target)
     stated = make_model_card(settings.model_card).positive
     if stated is not None and parameters.get("positive") is None:
