@@ -163,6 +163,8 @@ def prepare_task(
         if (drawn != counts).any():
             plan = plan._replace(n_stats=fixed.n_stats + (not plan.counts_apart), counts_apart=1)
             repeats = drawn
+    if plan.is_rate and table.survival is not None:  # leaves without events are informative
+        plan = plan._replace(is_rate=2)
     limits, room = _limits(rules, fixed, least_rows, weight, len(coded.ranks)), NO_LIMIT
     if _shrinks(table, rules):
         own = None if draws is None else draws[0]

@@ -58,7 +58,7 @@ def list_present(plan: Plan, coded: Coded, feature: int, histogram: LongArray, o
 def lists_all(plan: Plan, n: int) -> bool:
     """True if every set of n categories is tried."""
     # The best set that the limits allow need not be a prefix.
-    is_limited = plan.min_rows > 1 or plan.min_weight > 0.0 or plan.is_rate > 0
+    is_limited = plan.min_rows > 1 or plan.min_weight > 0.0 or plan.is_rate == 1
     return n <= MOST_LISTED and (plan.n_classes > 2 or plan.is_normalised > 0 or is_limited)
 
 

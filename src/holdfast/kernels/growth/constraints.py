@@ -66,6 +66,8 @@ def clipping_loss(plan: Plan, weight: float, value: float, used: float) -> float
     if plan.is_normalised or plan.formula == MISCLASSIFICATION or value == used:
         return 0.0
     if plan.is_rate:
+        if value <= 0.0:
+            return weight * used
         return weight * (value * math.log(value / used) - value + used)
     if plan.n_classes > 2:
         return weight * (value - used) ** 2

@@ -34,7 +34,7 @@ class Plan(NamedTuple):
     shift_factor: float  # the gain is this times the squared shift of the mean; 0 if it has another formula
     by_ratio: int  # 1 if features compete by gain ratio, each with its split of highest gain
     is_normalised: int  # 1 if gains are divided by the mean of the entropies of the node and of its sides
-    is_rate: int  # 1 if both sides of a split need a sum of the target above 0
+    is_rate: int  # 1 for a rate, of which both sides of a split need some; 2 if a side may have none
     threshold_cost: int  # 1 if a threshold costs log2 of the number of thresholds; with `by_ratio`
     n_classes: int  # 0 for a numeric target
     n_stats: int  # length of a vector of statistics
@@ -243,4 +243,4 @@ def is_allowed(plan: Plan, node: Node, rows: int, units: int, total: int) -> boo
     if units < plan.min_weight or node.units - units < plan.min_weight:
         return False
     # A leaf that predicts a rate of zero gives every later event probability zero.
-    return not plan.is_rate or 0 < total < node.total
+    return plan.is_rate != 1 or 0 < total < node.total
