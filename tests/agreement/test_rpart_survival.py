@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pytest import approx
+
 
 from holdfast import GrowthRules, Table, grow, pruning_path
 
@@ -48,11 +48,11 @@ def test_nodes_risks_and_pruning_are_those_of_rpart(name):
     # rpart has the lower risk on the left: nodes are matched by rows and events.
     ours = sorted(zip(tree.count, (tree.weight * risk).round(), risk, deviance, strict=True))
     theirs = sorted(zip(*(expected[key] for key in ("rows", "events", "risk", "deviance")), strict=True))
-    assert np.array(ours) == approx(np.array(theirs), rel=1e-9, abs=1e-9)
+    assert np.array(ours) == pytest.approx(np.array(theirs), rel=1e-9, abs=1e-9)
     path = pruning_path(tree)
     assert (path.n_leaves[::-1] - 1).tolist() == expected["splits"]
     # Its errors, not its column CP, which contradicts them where several splits go at once ("short").
-    assert path.risks[::-1] / path.risks[-1] == approx(expected["error"], rel=1e-9)
+    assert path.risks[::-1] / path.risks[-1] == pytest.approx(expected["error"], rel=1e-9)
 
 
 if __name__ == "__main__":
