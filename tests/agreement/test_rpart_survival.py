@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-
 from holdfast import GrowthRules, Table, grow, pruning_path
 
 RESULTS = Path(__file__).with_name("rpart_survival.json")
