@@ -8,7 +8,7 @@ from holdfast.stable.consensus.train import (
     distance_settings,
     make_task,
     predict_teacher,
-    train_consensus_trees,
+    search_consensus_trees,
 )
 from holdfast.stable.settings import StabilitySettings
 from holdfast.tree.check import check_tree
@@ -38,7 +38,8 @@ def make_search(
 ) -> UpdateSearch:
     before, after = rows(seed, task=task), rows(seed + 100, shift=shift, task=task)
     schema = before.schema.widen(after.schema)
-    old = train_consensus_trees(before, None, SETTINGS).trees[-1].with_schema(schema)
+    task = make_task(before, predict_teacher(before, None, SETTINGS), SETTINGS)
+    old = search_consensus_trees(task, None, SETTINGS).trees[-1].with_schema(schema)
     after = Table(schema, after.columns, after.target)
     task = make_task(after, predict_teacher(after, None, SETTINGS), SETTINGS)
     student = task.grow_student().tree

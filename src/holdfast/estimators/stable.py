@@ -17,10 +17,11 @@ from holdfast.data.row_keys import find_unique_hashes, make_sketch
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.data.target import find_weighted_rows, read_weight
-from holdfast.errors import DataWarning, ParameterError
+from holdfast.errors import DataWarning, ModelError, ParameterError
 from holdfast.estimators.base import ClassifierBase, RegressorBase, TreeEstimator, all_or_nothing, make_seed
 from holdfast.estimators.updating import TrainingRows, find_update, is_wider, training_rows
 from holdfast.explain.feature_use import FeatureUses, feature_use
+from holdfast.explain.firmness import Firmness, ReferenceTrees
 from holdfast.explain.split_support import SplitSupports, split_support
 from holdfast.governance.policy import ChangePolicy
 from holdfast.growth.class_costs import LossMatrix
@@ -49,7 +50,7 @@ OF_UPDATE = (
 )
 OF_TRAINING = (
     *("trained_", "frontier_", "choice_", "instability_", "reference_trees_", "candidate_trees_"),
-    *("size_choice_", "stages_"),
+    *("size_choice_", "stages_", "_references", "_candidates"),
 )
 OF_HELD_OUT = ("max_leaf_nodes_", "teacher_weights_")  # chosen on held-out rows, for updates too
 
@@ -176,6 +177,8 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         if trained.shrinkage is not None:
             self.shrinkage_ = trained.shrinkage
         self.candidate_trees_ = list(trained.candidates.trees)
+        self._references = trained.make_references()
+        self.__dict__.pop("_candidates", None)
         self._set_choice(self._selection_rule())
         for warning in list_warnings(self.tree_):
             text = warning.removeprefix(WARNING)
@@ -308,16 +311,70 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         return self
 
     def _set_choice(self, selection_rule: SelectionRule) -> None:
-        choice = choose(self.trained_.frontier, self.trained_.metric, selection_rule)
+        saved: Mapping[int, Tree] | None = vars(self).get("_candidates")  # of a file, in place of trained_
+        frontier = self.trained_.frontier if saved is None else self.frontier_
+        metric = self.trained_.metric if saved is None else self.frontier_.metric
+        assert metric is not None
+        choice = choose(frontier, metric, selection_rule)
         assert choice.frontier is not None
+        trees = dict(enumerate(self.trained_.candidates.trees)) if saved is None else saved
+        if choice.candidate not in trees:
+            raise ModelError(
+                f"Candidate {choice.candidate} is not in the model file, which has the efficient candidates: "
+                f"choose one of {quoted(sorted(trees))}, or fit the model."
+            )
         for name in OF_UPDATE:  # of another tree
             self.__dict__.pop(name, None)
         self.choice_, self.frontier_ = choice, choice.frontier
-        self.tree_ = self._with_threshold(self.trained_.candidates.trees[choice.candidate])
-        self.reference_trees_ = list(self.trained_.references_of(choice.candidate).trees)
+        self.tree_ = self._with_threshold(trees[choice.candidate])
+        own = self.references if saved is not None else self.trained_.references_of(choice.candidate)
+        self.reference_trees_ = list(own.trees) if own is not None else []
         self.instability_ = float(self.frontier_.instability[choice.candidate])
         if self.frontier_.teacher_loss is not None:
             self.teacher_loss_ = float(self.frontier_.teacher_loss[choice.candidate])
+
+    # -- firmness -------------------------------------------------------------------------------------
+
+    @property
+    def references(self) -> ReferenceTrees | None:
+        """The reference trees of the size of `tree_`, by which firmness is measured; None if there are none."""
+        references: ReferenceTrees | None = vars(self).get("_references")
+        if references is None or "frontier_" not in vars(self):
+            return references
+        sizes = self.frontier_.max_leaf_nodes
+        return references.of_size(None if sizes is None else int(sizes[self.choice_.candidate]))
+
+    def predict_firmness(self, X: Any) -> Firmness:
+        """Find how firm the predictions are: how many reference trees agree with each of them.
+
+        A reference tree is trained on resampled data. The share that agrees with the decision foretells whose
+        decision would change if the model were trained again; the interval is what the tree might have
+        predicted.
+
+        Parameters
+        ----------
+        X : array or frame
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        Firmness
+            The share of reference trees that agree, and the interval of their estimates, for every row.
+        """
+        check_is_fitted(self)
+        if (references := self.references) is None:
+            raise ModelError(
+                f"This {type(self).__name__} has no reference trees to measure firmness by: its file was "
+                "saved without them (references=False, or an earlier holdfast), its tree was not fitted here, "
+                "or another strategy than 'nearest' updated it. Fit the model to have them."
+            )
+        return references.firmness(
+            self.tree_,
+            self._matched(X),
+            handle_unknown=self.handle_unknown,
+            handle_missing=self.handle_missing,
+            n_jobs=vars(self).get("n_jobs"),
+        )
 
     def replicate(
         self,
@@ -367,10 +424,11 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         """Count for every split of the chosen tree how often the trees of both collections make it there.
 
         For consensus trees only the reference trees are counted, because the candidates are not trees of
-        other samples.
+        other samples; so they are after loading, because a file has the efficient candidates alone.
         """
         check_is_fitted(self)
-        return split_support(self.tree_, self.reference_trees_, self.trained_.sampled_candidates)
+        references, is_loaded = self.reference_trees_, "_candidates" in vars(self)
+        return split_support(self.tree_, references, () if is_loaded else self.trained_.sampled_candidates)
 
     def feature_use(self) -> FeatureUses:
         """Summarise how the trees of both collections use each feature, the most important first.
@@ -379,7 +437,9 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         other samples.
         """
         check_is_fitted(self)
-        return feature_use([*self.reference_trees_, *self.trained_.sampled_candidates])
+        references = self.reference_trees_
+        sampled = self.trained_.sampled_candidates  # a file has no gains of splits, and no trained_
+        return feature_use([*references, *sampled])
 
     # -- stages ---------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from holdfast.io.document import (
     FORMAT,
     FORMS,
     VERSION,
+    CandidatePart,
     Document,
     EnsembleDocument,
     MemberPart,
@@ -240,7 +241,7 @@ def check_flags(n_flags: int, n_bytes: int) -> None:
 def _check_arrays(document: Document, n_bytes: int) -> None:
     """Check the numbers of trees, labels and nodes before any array is decoded."""
     trees: Sequence[TreeDocument | TreePart | MemberPart]
-    trees = [document] if isinstance(document, TreeDocument) else document.trees
+    trees = [document, *(document.candidates or ())] if isinstance(document, TreeDocument) else document.trees
     _check_size(n_bytes, len(trees), TREE, "trees")
     labels: list[tuple[Any, ...]] = [document.schema.target.classes]
     labels += [feature.categories for feature in document.schema.features]
@@ -252,7 +253,10 @@ def _check_arrays(document: Document, n_bytes: int) -> None:
                 labels += [node.categories or (), node.value if isinstance(node.value, tuple) else ()]
     _check_size(n_bytes, sum(map(len, labels)), LABEL, "categories and classes")
     for position, tree in enumerate(trees):
-        _check_lengths(tree.nodes, "nodes" if tree is document else f"trees[{position}].nodes")
+        place = "nodes" if tree is document else f"trees[{position}].nodes"
+        if isinstance(tree, CandidatePart):
+            place = f"candidates[{position - 1}].nodes"
+        _check_lengths(tree.nodes, place)
     if isinstance(document, EnsembleDocument):
         for name in ("weights", "outputs"):
             if (length := count_entries(getattr(document, name), FORMS[name])) != len(trees):

@@ -1,8 +1,9 @@
 """Between trees or ensembles and their documents."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Schema, Target
 from holdfast.data.survival import EventTable
 from holdfast.errors import BrokenTreeError, ModelFileError
+from holdfast.explain.firmness import ReferenceTrees
 from holdfast.io.document import (
     FORMAT,
     FORMS,
@@ -23,6 +25,7 @@ from holdfast.io.document import (
     LISTS,
     VERSION,
     CurvePart,
+    CandidatePart,
     EditedNodePart,
     EditPart,
     EnsembleDocument,
@@ -42,6 +45,7 @@ from holdfast.io.document import (
     read_array,
     read_pieces,
 )
+from holdfast.io.references import pack_references, unpack_references
 from holdfast.tree.build import Node
 from holdfast.tree.check import SetSizes, check_features, check_nodes, check_schema, check_target
 from holdfast.tree.edit import Edit
@@ -56,12 +60,23 @@ _ATTRIBUTES = {"categories_left": "in_set", "categories_seen": "seen"}  # where 
 
 
 def make_document(
-    model: Tree | Ensemble, estimator: EstimatorPart | UnsetType = UNSET
+    model: Tree | Ensemble,
+    estimator: EstimatorPart | UnsetType = UNSET,
+    references: ReferenceTrees | None = None,
+    candidates: Mapping[int, Tree] = MappingProxyType({}),
 ) -> TreeDocument | EnsembleDocument:
     """Make the document of a sound tree or ensemble; its checksum comes with its text."""
     schema = _schema_part(model.schema)
     if isinstance(model, Tree):
-        return TreeDocument(**_head("tree"), estimator=estimator, schema=schema, **_tree_fields(model))
+        others = [CandidatePart(candidate=i, **_tree_fields(tree)) for i, tree in candidates.items()]
+        return TreeDocument(
+            **_head("tree"),
+            estimator=estimator,
+            schema=schema,
+            **_tree_fields(model),
+            references=UNSET if references is None else pack_references(references),
+            candidates=others or UNSET,
+        )
     target, members = model.schema.target, []
     for tree in model.trees:
         # By their text: 1, 1.0 and True are equal in Python, but not the same class.
@@ -189,6 +204,25 @@ def build_tree(document: TreeDocument, max_flags: int) -> Tree:
         raise ModelFileError(f"it holds no sound tree: {error}") from error
 
 
+def build_references(document: TreeDocument, schema: Schema, max_flags: int) -> ReferenceTrees | None:
+    """Build the reference trees of a document on the schema of its tree; None if it has none."""
+    if isinstance(document.references, UnsetType):
+        return None
+    return unpack_references(document.references, schema, max_flags)
+
+
+def build_candidates(document: TreeDocument, schema: Schema, max_flags: int) -> dict[int, Tree]:
+    """Build the candidates of a document by number, on the schema of its tree and checked in full."""
+    parts = document.candidates or ()
+    numbers = [part.candidate for part in parts]
+    if len(set(numbers)) < len(numbers):
+        raise ModelFileError("at candidates: a number is there twice.")
+    try:
+        return dict(zip(numbers, _build_members(parts, schema, max_flags, "candidates"), strict=True))
+    except BrokenTreeError as error:
+        raise ModelFileError(f"it holds no sound candidates: {error}") from error
+
+
 def build_trees(document: TreesDocument, max_flags: int) -> list[Tree]:
     """Build the trees of a document, on one schema and checked in full."""
     if not document.trees:
@@ -223,7 +257,9 @@ def _to(kind: Any, part: msgspec.Struct) -> Any:
     return msgspec.convert(part, kind, from_attributes=True)
 
 
-def _build_members(parts: Sequence[TreePart | MemberPart], schema: Schema, max_flags: int) -> list[Tree]:
+def _build_members(
+    parts: Sequence[TreePart | MemberPart], schema: Schema, max_flags: int, name: str = "trees"
+) -> list[Tree]:
     """Build trees on the features of one schema, which are checked once, however many trees there are."""
     check_schema(schema)
     sizes, shared = SetSizes.of(schema), schema
@@ -234,9 +270,9 @@ def _build_members(parts: Sequence[TreePart | MemberPart], schema: Schema, max_f
             if isinstance(part, MemberPart) and part.target:
                 own = Schema(schema.features, _to(Target, part.target))
                 check_target(own.target)
-            tree = _build_tree(part, own, sizes, max_flags, f"trees[{position}].nodes")
+            tree = _build_tree(part, own, sizes, max_flags, f"{name}[{position}].nodes")
         except BrokenTreeError as error:
-            raise ModelFileError(f"its tree {position} is not sound: {error}") from error
+            raise ModelFileError(f"its {name[:-1]} {position} is not sound: {error}") from error
         if own is shared:  # a file may lack the positive class: all trees then have that of the first
             shared = tree.schema
         max_flags -= len(tree.in_set)

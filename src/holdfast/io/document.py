@@ -255,6 +255,20 @@ class MemberPart(Part, kw_only=True):
     nodes: NodesPart
 
 
+class CandidatePart(TreePart, kw_only=True):
+    """A tree of the frontier that was not chosen."""
+
+    candidate: Index  # its number
+
+
+class ReferencesPart(Part):
+    """The reference trees of a stable tree, packed: see `io/references.py`."""
+
+    n_trees: Index
+    sizes: tuple[Index, ...]  # the most leaves of smaller trees, which are subtrees
+    packed: str
+
+
 # -- Estimators ----------------------------------------------------------------------------------------------
 
 Scalar = LabelEntry | None
@@ -295,6 +309,15 @@ class ChoicePart(Part):
     candidate: Index
     selection_rule: str
     reason: str
+
+
+class BaselinePart(Part):
+    """The test against a constant, where the candidates did not pass it."""
+
+    score: float | None
+    error: float | None
+    ratio: float | None
+    n_rows: Index
 
 
 class DensityPart(Part):
@@ -375,6 +398,7 @@ else:
                 **TABLE_PARTS,
                 "permutation": PermutationPart,
                 "choice_": ChoicePart,
+                "baseline": BaselinePart,
                 "density": DensityPart,
             }.items()
         ],
@@ -432,6 +456,8 @@ class TreeDocument(Part, kw_only=True):
     estimator: EstimatorPart | UnsetType = UNSET
     schema: SchemaPart
     nodes: NodesPart
+    references: ReferencesPart | UnsetType = UNSET
+    candidates: list[CandidatePart] | UnsetType = UNSET
 
 
 class TreesDocument(Part):
@@ -543,7 +569,7 @@ def _write_content(document: Document, rewrite: _Rewriting) -> Iterator[bytes]:
             lines[name] = _write_nested(entry, indent=2)
         elif name == "edits":
             lines[name] = _write_block(b"[]", map(_write_line, entry), indent=2)
-        elif name not in ("checksum", "schema", "nodes", "trees"):
+        elif name not in ("checksum", "schema", "nodes", "trees", "references", "candidates"):
             is_array = isinstance(entry, msgspec.Raw)
             lines[name] = _write_line(rewrite(entry, FORMS[name], name) if is_array else entry)
     features = _write_block(b"[]", map(_write_line, document.schema.features), indent=4)
@@ -552,6 +578,13 @@ def _write_content(document: Document, rewrite: _Rewriting) -> Iterator[bytes]:
     if isinstance(document, TreeDocument):
         arrays = _rewrite_nodes(document.nodes, rewrite, "nodes")
         lines["nodes"] = _write_object(((name, _write_line(array)) for name, array in arrays), indent=2)
+        if document.references is not UNSET:
+            lines["references"] = _write_line(document.references)
+        if not isinstance(document.candidates, UnsetType):
+            parts = (
+                _write_tree(tree, rewrite, i, "candidates") for i, tree in enumerate(document.candidates)
+            )
+            lines["candidates"] = _write_block(b"[]", parts, indent=2)
     else:
         trees: Sequence[TreePart | MemberPart] = document.trees
         of_trees = (_write_tree(tree, rewrite, position) for position, tree in enumerate(trees))
@@ -579,8 +612,10 @@ def _is_block(entry: Any, indent: int) -> bool:
     return indent < 6 and isinstance(entry, dict | msgspec.Struct) and not isinstance(entry, MappingPart)
 
 
-def _write_tree(tree: TreePart | MemberPart, rewrite: _Rewriting, position: int) -> Iterator[bytes]:
-    arrays = dict(_rewrite_nodes(tree.nodes, rewrite, f"trees[{position}].nodes"))
+def _write_tree(
+    tree: TreePart | MemberPart, rewrite: _Rewriting, position: int, name: str = "trees"
+) -> Iterator[bytes]:
+    arrays = dict(_rewrite_nodes(tree.nodes, rewrite, f"{name}[{position}].nodes"))
     return _write_line(replace(tree, nodes=NodesPart(**arrays)))
 
 

@@ -34,6 +34,7 @@ from holdfast.estimators.forest import (
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeEstimator, StableTreeRegressor
 from holdfast.estimators.survival import StableSurvivalTree, SurvivalForest, SurvivalTree
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
+from holdfast.explain.firmness import ReferenceTrees
 from holdfast.growth.density import Density, HeldOutGain
 from holdfast.growth.density_model import ClusterModel, StandardUnits
 from holdfast.growth.rules import GrowthRules
@@ -43,6 +44,7 @@ from holdfast.io.document import (
     TABLE_PARTS,
     TABLES,
     TEACHER_WEIGHTS,
+    BaselinePart,
     ChoicePart,
     DensityPart,
     EstimatorPart,
@@ -53,9 +55,10 @@ from holdfast.io.document import (
     PermutationPart,
 )
 from holdfast.parallel.tasks import check_jobs
-from holdfast.scoring.metric import Metric, make_metric
+from holdfast.scoring.metric import Metric, Score, make_metric
 from holdfast.stable.consensus.teacher import check_teacher
 from holdfast.stable.frontier import Frontier
+from holdfast.stable.rows import BaselineTest
 from holdfast.stable.selection import Choice, mark_choice
 from holdfast.stable.settings import BY_NUMBER, StabilityRules
 from holdfast.tree.ensemble import Ensemble
@@ -103,8 +106,11 @@ def is_estimator(model: Any) -> bool:
     return type(model) in ESTIMATORS.values()
 
 
-def make_estimator_part(estimator: Any, *, stacklevel: int) -> EstimatorPart:
-    """Describe a fitted estimator; a warning names parameters that the file cannot hold."""
+def make_estimator_part(estimator: Any, *, references: bool = True, stacklevel: int) -> EstimatorPart:
+    """Describe a fitted estimator; a warning names parameters that the file cannot hold.
+
+    With `references` the file has its reference trees, if it has any.
+    """
     parameters, others = _list_parameters(estimator)
     if others:
         warnings.warn(
@@ -116,6 +122,8 @@ def make_estimator_part(estimator: Any, *, stacklevel: int) -> EstimatorPart:
     attributes = vars(estimator)
     part = _make_fitted_part(attributes)
     held = {*parameters, *_REBUILT, *(name for name, entry in asdict(part).items() if entry is not UNSET)}
+    if references and "_references" in attributes:
+        held.add("reference_trees_")
     public = [name for name in attributes if name.endswith("_") and not name.startswith("_")]
     lost = {*public, *attributes.get("_left_out", ())} - held  # also what the file it was loaded from lacked
     dtype = attributes["classes_"].dtype if "classes_" in attributes else None
@@ -149,9 +157,30 @@ def _make_fitted_part(attributes: Mapping[str, Any]) -> FittedPart:
         held["permutation"] = PermutationPart(_make_metric_part(found.metric), *found.permutation)
     if choice := attributes.get("choice_"):
         held["choice_"] = ChoicePart(int(choice.candidate), choice.selection_rule, choice.reason)
+        baseline = attributes["frontier_"].baseline
+        if baseline is not None and not baseline.is_better:
+            figures = [float(each) for each in (*baseline.score, baseline.ratio)]
+            score, error, ratio = (each if math.isfinite(each) else None for each in figures)
+            held["baseline"] = BaselinePart(score, error, ratio, int(baseline.n_rows))
     if density := attributes.get("_density"):
         held["density"] = _make_density_part(density)
     return FittedPart(**held)
+
+
+def list_candidates(estimator: Any) -> dict[int, Tree]:
+    """List the candidates that a file keeps: those that are efficient, and all consensus trees.
+
+    The chosen one is the tree of the file.
+    """
+    attributes = vars(estimator)
+    if "frontier_" not in attributes:
+        return {}
+    frontier, chosen = estimator.frontier_, estimator.choice_.candidate
+    if (known := attributes.get("_candidates")) is not None:
+        return {number: tree for number, tree in known.items() if number != chosen}
+    trees = estimator.trained_.candidates.trees
+    kept = np.ones(len(frontier), np.bool_) if frontier.has_teacher else frontier.efficient
+    return {number: trees[number] for number in np.flatnonzero(kept).tolist() if number != chosen}
 
 
 def _make_metric_part(metric: Metric) -> MetricPart:
@@ -220,6 +249,23 @@ def _check_parts(estimator: Any, part: EstimatorPart, model: Tree | Ensemble) ->
     )
     if not is_sound:
         raise ModelFileError(f"its estimator is a {part.name}, and the parts of it are those of another one.")
+
+
+def set_references(estimator: Any, references: ReferenceTrees | None, candidates: dict[int, Tree]) -> None:
+    """Set the reference trees and the candidates of a file."""
+    if references is None and not candidates:
+        return
+    is_stable, attributes = isinstance(estimator, StableTreeEstimator), vars(estimator)
+    if references is None or not is_stable or ("frontier_" not in attributes and candidates):
+        raise ModelFileError(
+            f"it has candidates or reference trees, and its {type(estimator).__name__} none."
+        )
+    estimator._references = references
+    if "frontier_" in attributes:
+        if any(number >= len(estimator.frontier_) for number in candidates):
+            raise ModelFileError(f"at candidates: the frontier has {len(estimator.frontier_)} of them.")
+        estimator._candidates = {**candidates, estimator.choice_.candidate: estimator.tree_}
+    estimator.reference_trees_ = list(estimator.references.trees)
 
 
 def _set_classes(estimator: Any, part: EstimatorPart, classes: tuple[Label, ...]) -> None:
@@ -292,11 +338,22 @@ def _set_tree(estimator: Any, part: EstimatorPart, tree: Tree) -> None:
         choice, frontier = part.fitted.choice_, estimator.frontier_
         if choice.candidate >= len(frontier):
             raise ModelFileError(f"its choice is candidate {choice.candidate}, and it has {len(frontier)}.")
+        if not isinstance(part.fitted.baseline, UnsetType):
+            frontier = replace(
+                frontier, baseline=_build_baseline(part.fitted.baseline, frontier.metric, tree)
+            )
         estimator.frontier_ = _mark_frontier(estimator, frontier, choice)
         estimator.choice_ = Choice(
             choice.candidate, choice.selection_rule, choice.reason, estimator.frontier_
         )
         estimator.instability_ = float(frontier.instability[choice.candidate])
+
+
+def _build_baseline(part: BaselinePart, metric: Metric, tree: Tree) -> BaselineTest:
+    score, error, ratio = (
+        math.nan if each is None else each for each in (part.score, part.error, part.ratio)
+    )
+    return BaselineTest(Score(score, error), ratio, metric, tree.schema.target.is_classes, part.n_rows)
 
 
 def _mark_frontier(estimator: Any, frontier: Frontier, choice: ChoicePart) -> Frontier:

@@ -2,8 +2,9 @@
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, get_args
 
 import msgspec
@@ -13,6 +14,7 @@ from holdfast._files import replace_file
 from holdfast._text import quoted
 from holdfast.data.schema import Schema
 from holdfast.errors import DataError, ModelFileError, ModelFileWarning, SchemaMismatch
+from holdfast.explain.firmness import ReferenceTrees
 from holdfast.io.content import (
     MAX_BYTES,
     check_flags,
@@ -22,7 +24,15 @@ from holdfast.io.content import (
     read_document,
     read_kind,
 )
-from holdfast.io.convert import build_ensemble, build_tree, build_trees, make_document, make_trees_document
+from holdfast.io.convert import (
+    build_candidates,
+    build_ensemble,
+    build_references,
+    build_tree,
+    build_trees,
+    make_document,
+    make_trees_document,
+)
 from holdfast.io.document import (
     FORMS,
     Document,
@@ -37,7 +47,7 @@ from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, references: bool = True) -> None:
     """Save a tree, an ensemble or a fitted estimator as a JSON file.
 
     The file is written completely or not at all. A ModelFileWarning names parameters of an estimator that a
@@ -47,6 +57,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ----------
     model : Tree, Ensemble or fitted estimator
     path : path-like
+    references : bool
+        Save what a stable tree needs for `predict_firmness`, `choose` and `split_support` after loading: its
+        reference trees, packed into some 15 kB of text, and the other candidates of its frontier.
 
     Examples
     --------
@@ -57,7 +70,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> load(path).predict([[2.9]]).tolist()
     ['yes']
     """
-    replace_file(path, model_to_json(model), ModelFileError)
+    replace_file(path, model_to_json(model, references=references), ModelFileError)
 
 
 def load(path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int = MAX_BYTES) -> Any:
@@ -85,7 +98,7 @@ def load(path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int =
     See `save`.
     """
     with loading(f"the model file '{os.fspath(path)}'"):
-        return _build(*_read(read_bytes(Path(path), max_bytes), edited))
+        return _build(read_bytes(Path(path), max_bytes), edited)
 
 
 def load_model(
@@ -113,7 +126,32 @@ def load_model(
     2
     """
     with loading(f"the model file '{os.fspath(path)}'"):
-        return _read(read_bytes(Path(path), max_bytes), edited)[0]
+        return _read(read_bytes(Path(path), max_bytes), edited)[1]
+
+
+def load_with_references(path: str | os.PathLike[str]) -> tuple[Tree | Ensemble, ReferenceTrees | None]:
+    """Load the tree or ensemble in a file, without its estimator, and its reference trees; None if none."""
+    with loading(f"the model file '{os.fspath(path)}'"):
+        data = read_bytes(Path(path), MAX_BYTES)
+        document, model = _read(data, edited=False)
+        if not isinstance(document, TreeDocument):
+            return model, None
+        references = build_references(document, model.schema, max_flags(len(data)))
+        return model, None if references is None else references.of_size(_read_size(document.estimator))
+
+
+def _read_size(estimator: EstimatorPart | UnsetType) -> int | None:
+    """Read the most leaves of the candidate that is in use; None unless the file states it."""
+    fitted = None if isinstance(estimator, UnsetType) else estimator.fitted
+    if (
+        fitted is None
+        or UNSET in (fitted.choice_, fitted.frontier_)
+        or fitted.frontier_.max_leaf_nodes is UNSET
+    ):
+        return None
+    sizes = fitted.frontier_.max_leaf_nodes.ravel().tolist()
+    place = fitted.choice_.candidate
+    return int(sizes[place]) if place < len(sizes) else None
 
 
 def read_model_kind(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> str:
@@ -122,17 +160,19 @@ def read_model_kind(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES)
         return read_kind(read_bytes(Path(path), max_bytes))
 
 
-def model_to_json(model: Any) -> bytes:
-    """Write the content of the model file of a tree, an ensemble or a fitted estimator."""
+def model_to_json(model: Any, *, references: bool = True) -> bytes:
+    """Write the content of the model file of a tree, an ensemble or a fitted estimator. See `save`."""
     if isinstance(model, Tree | Ensemble):
         return _write(model)
     ensemble = getattr(model, "ensemble_", None)
     found = ensemble if isinstance(ensemble, Ensemble) else _get_tree(model)
     # Here: trees and ensembles are saved and loaded without the estimators, which take a second to import.
-    from holdfast.io.estimator import is_estimator, make_estimator_part
+    from holdfast.io.estimator import is_estimator, list_candidates, make_estimator_part
 
     if is_estimator(model):
-        return _write(found, make_estimator_part(model, stacklevel=4))
+        part = make_estimator_part(model, references=references, stacklevel=4)
+        kept = vars(model).get("_references") if references else None
+        return _write(found, part, kept, {} if kept is None else list_candidates(model))
     warnings.warn(
         f"A {type(model).__name__} is no estimator of holdfast itself: the file holds only its trees, and "
         "load returns those.",
@@ -142,14 +182,20 @@ def model_to_json(model: Any) -> bytes:
     return _write(found)
 
 
-def _write(model: Tree | Ensemble, estimator: EstimatorPart | UnsetType = UNSET) -> bytes:
+def _write(
+    model: Tree | Ensemble,
+    estimator: EstimatorPart | UnsetType = UNSET,
+    references: ReferenceTrees | None = None,
+    candidates: Mapping[int, Tree] = MappingProxyType({}),
+) -> bytes:
     if isinstance(model, Tree):
         check_tree(model)
+        check_trees(candidates.values(), "candidate {}")
     else:
         check_schema(model.schema)
         check_trees(model.trees, "trees[{}]")
-    data = write_text(make_document(model, estimator))
-    trees = [model] if isinstance(model, Tree) else model.trees
+    data = write_text(make_document(model, estimator, references, candidates))
+    trees = [model, *candidates.values()] if isinstance(model, Tree) else model.trees
     check_flags(sum(len(tree.in_set) for tree in trees), len(data))
     return data
 
@@ -169,11 +215,11 @@ def _get_tree(model: Any) -> Tree:
 def model_from_json(data: bytes, *, edited: bool = False) -> Any:
     """Read a tree, an ensemble or a fitted estimator. See `load`."""
     with loading("the model"):
-        return _build(*_read(data, edited))
+        return _build(data, edited)
 
 
-def _read(data: bytes, edited: bool) -> tuple[Tree | Ensemble, EstimatorPart | UnsetType]:
-    """Read the model, checked, and the part of its estimator, which is not checked yet."""
+def _read(data: bytes, edited: bool) -> tuple[TreeDocument | EnsembleDocument, Tree | Ensemble]:
+    """Read the document and its model, checked; other parts of the document are not checked yet."""
     document = read_document(data, edited=edited)
     if isinstance(document, TreesDocument):
         raise ModelFileError(
@@ -181,15 +227,21 @@ def _read(data: bytes, edited: bool) -> tuple[Tree | Ensemble, EstimatorPart | U
             "load_trees(path)."
         )
     build: Any = build_tree if isinstance(document, TreeDocument) else build_ensemble
-    return build(document, max_flags(len(data))), document.estimator
+    return document, build(document, max_flags(len(data)))
 
 
-def _build(model: Tree | Ensemble, part: EstimatorPart | UnsetType) -> Any:
-    if isinstance(part, UnsetType):
+def _build(data: bytes, edited: bool) -> Any:
+    document, model = _read(data, edited)
+    if isinstance(document.estimator, UnsetType):
         return model
-    from holdfast.io.estimator import build_estimator
+    from holdfast.io.estimator import build_estimator, set_references
 
-    return build_estimator(part, model)
+    estimator = build_estimator(document.estimator, model)
+    if isinstance(document, TreeDocument):
+        most = max_flags(len(data))
+        references = build_references(document, model.schema, most)
+        set_references(estimator, references, build_candidates(document, model.schema, most))
+    return estimator
 
 
 # -- Several trees on one schema -----------------------------------------------------------------------------

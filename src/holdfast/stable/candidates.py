@@ -494,6 +494,8 @@ class TrainedCandidates(NamedTuple):
     smaller_references: Mapping[int, TreeCollection] = {}  # by the most leaves, if fewer than the most of all
     size_choice: SizeChoice | None = None  # where held-out rows chose the most leaves
     teacher_weights: Mapping[str, float] | None = None  # of the parts, where held-out rows chose them
+    # For "consensus": node values of each reference tree, estimated from its own sample as candidates' are
+    sample_values: tuple[FloatArray, ...] | None = None
 
     def by_references(self) -> list[tuple[TreeCollection, LongArray]]:
         """Every collection of references, and the places of the candidates that are measured to it."""

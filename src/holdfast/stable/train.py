@@ -15,6 +15,7 @@ from holdfast.data.table import Table
 from holdfast.distance.costs import DistanceSettings, check_outcome
 from holdfast.distance.distance import distances_between
 from holdfast.errors import ParameterError
+from holdfast.explain.firmness import ReferenceTrees
 from holdfast.growth.leaf_values import draw_structure_rows, set_honest_values
 from holdfast.scoring.metric import Metric, make_metric
 from holdfast.stable.bootstrap import BOOTSTRAP, PRUNED
@@ -49,6 +50,7 @@ class StableTrees:
     smaller_references: Mapping[int, TreeCollection] = field(default_factory=dict)
     size_choice: SizeChoice | None = None
     teacher_weights: Mapping[str, float] | None = None
+    sample_values: tuple[FloatArray, ...] | None = None  # see `TrainedCandidates`
 
     def settle(self, settings: StabilitySettings) -> StabilitySettings:
         """The settings with the size and the teacher that held-out rows have chosen."""
@@ -58,6 +60,11 @@ class StableTrees:
             return settings
         choice = self.size_choice
         return settings.with_size(MOST_LEAVES if choice is None else choice.max_leaf_nodes)
+
+    def make_references(self) -> ReferenceTrees:
+        """The reference trees of all sizes, by which the firmness of a prediction is measured."""
+        smaller = {size: each.trees for size, each in self.smaller_references.items()}
+        return ReferenceTrees.of(self.references.trees, self.sample_values, smaller)
 
     @property
     def sampled_candidates(self) -> tuple[Tree, ...]:
@@ -146,6 +153,7 @@ def train_on_split(
         smaller_references=trained.smaller_references,
         size_choice=trained.size_choice,
         teacher_weights=trained.teacher_weights,
+        sample_values=trained.sample_values,
     )
 
 

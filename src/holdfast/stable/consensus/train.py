@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from holdfast._arrays import BoolArray, FloatArray, LongArray, round_last_digits
 from holdfast._choices import LEAF_VALUES, MOST_LEAVES, THRESHOLDS
 from holdfast._random import Branch
 from holdfast.data.folds import draw_folds, subset_groups
-from holdfast.data.resampling import Units
+from holdfast.data.resampling import Units, draw_all_counts
 from holdfast.data.table import Table
 from holdfast.distance.costs import DistanceSettings, check_outcome
 from holdfast.errors import ParameterError
@@ -27,6 +28,7 @@ from holdfast.growth.rounding import round_exactly
 from holdfast.growth.rules import GrowthRules, resolve_min_rows
 from holdfast.growth.sample import fixed_point_sample, scale_weights
 from holdfast.growth.shrinkage import shared_strength, shrink_tree
+from holdfast.parallel.tasks import ROWS_PER_TASK, make_batches, run_all
 from holdfast.scoring.metric import Metric, TrueValues, predict_for_metric
 from holdfast.stable.candidates import Method, Scores, TrainedCandidates, TreeCollection
 from holdfast.stable.consensus.distil import (
@@ -92,7 +94,8 @@ def train_consensus_candidates(
     if settings.is_size_open:
         choice = _choose_size(rows, settings, tasks)
         settings = settings.with_size(MOST_LEAVES if choice is None else choice.max_leaf_nodes)
-    trees = train_consensus_trees(rows.table, rows.groups, settings)
+    task = make_task(rows.table, predict_teacher(rows.table, rows.groups, settings), settings)
+    trees = search_consensus_trees(task, rows.groups, settings, SMALLER_SIZES)
     judged = _fit_without_holdout(rows, settings, trees, tasks)
     shrinkage = None
     if settings.leaf_values == "shrunk":
@@ -111,6 +114,7 @@ def train_consensus_candidates(
         smaller_references={each.max_leaf_nodes: each.make_references(depth) for each in trees.smaller},
         size_choice=choice,
         teacher_weights=settings.teacher if isinstance(settings.teacher, Mapping) else None,
+        sample_values=estimate_sample_values(trees.references, task, rows.groups, settings, shrinkage),
     )
     if trained.baseline is None or trained.baseline.is_better or settings.rules.first_splits is not None:
         return trained
@@ -195,12 +199,53 @@ def _choose_size(
 # -- The trees of one set of rows ----------------------------------------------------------------------------
 
 
-def train_consensus_trees(
-    table: Table, groups: LongArray | None, settings: StabilitySettings
-) -> ConsensusTrees:
-    """Fit the teacher, distil student and references, and search for consensus trees of every size."""
-    task = make_task(table, predict_teacher(table, groups, settings), settings)
-    return search_consensus_trees(task, groups, settings, SMALLER_SIZES)
+def estimate_sample_values(
+    references: Sequence[Tree],
+    task: DistillationTask,
+    groups: LongArray | None,
+    settings: StabilitySettings,
+    shrinkage: float | None = None,
+) -> tuple[FloatArray, ...]:
+    """Estimate the node values of each reference tree from its own sample, as the settings prescribe.
+
+    The references themselves have the teacher's mean predictions for all rows, which differ less from tree to
+    tree than leaf values of another sample would.
+    """
+    units, numbers = Units.of(task.table, groups), range(len(references))
+    estimate = partial(_estimate_sample_values, references, task, units, settings, shrinkage)
+    batches = make_batches(numbers, max(1, ROWS_PER_TASK // task.table.n_rows))
+    parts = run_all(estimate, batches, settings.n_jobs)
+    return tuple(value for part in parts for value in part)
+
+
+def _estimate_sample_values(
+    references: Sequence[Tree],
+    task: DistillationTask,
+    units: Units,
+    settings: StabilitySettings,
+    shrinkage: float | None,
+    numbers: Sequence[int],
+) -> list[FloatArray]:
+    """Draw the samples that the references were grown on again, and estimate the values of each."""
+    trees = [references[number] for number in numbers]
+    streams = [(SEED, Branch.STUDENTS, number) for number in numbers]
+    samples = draw_all_counts(task.repeats, units, streams)
+    if not settings.has_teacher_values:
+        sample = fixed_point_sample(task.table, _label_rules(task.table, settings))
+        own = [replace(sample, repeats=counts) for counts in samples]
+        trees = refit_all_leaf_values(trees, task.table, own)
+        if shrinkage is not None:
+            trees = [shrink_tree(tree, shrinkage) for tree in trees]
+    elif settings.leaf_values == "posterior":
+        losses = read_loss_matrix(settings.rules.loss_matrix, task.table.schema.target.classes)
+        trees = trees if losses is None else [set_losses(tree, losses) for tree in trees]
+        importance = np.zeros(task.table.n_rows)
+        np.divide(task.weight, task.repeats, out=importance, where=task.repeats > 0)
+        trees = [
+            set_posterior_values(tree, task.table, counts, np.asarray(counts * importance, np.float64))
+            for tree, counts in zip(trees, samples, strict=True)
+        ]
+    return [tree.value for tree in trees]
 
 
 def predict_teacher(table: Table, groups: LongArray | None, settings: StabilitySettings) -> FloatArray:
@@ -317,10 +362,7 @@ def _set_leaf_values(trees: list[Tree], task: DistillationTask, settings: Stabil
     """Give trees whose leaves have the teacher's mean predictions the values that the settings prescribe."""
     table = task.table
     if not settings.has_teacher_values:
-        rules = settings.rules
-        if not rules.predicts_quantiles:
-            rules = replace(rules, criterion=_default_criterion(table))
-        sample = fixed_point_sample(table, rules)
+        sample = fixed_point_sample(table, _label_rules(table, settings))
         trees = refit_all_leaf_values(trees, table, [sample] * len(trees))
         strength = settings.shrinkage
         return trees if strength is None else [shrink_tree(tree, strength) for tree in trees]
@@ -333,6 +375,12 @@ def _set_leaf_values(trees: list[Tree], task: DistillationTask, settings: Stabil
     if settings.leaf_values == "posterior":
         trees = [set_posterior_values(tree, table, task.repeats, task.weight) for tree in trees]
     return trees
+
+
+def _label_rules(table: Table, settings: StabilitySettings) -> GrowthRules:
+    """The rules for leaf values from the labels: means or class fractions, unless these are quantiles."""
+    rules = settings.rules
+    return rules if rules.predicts_quantiles else replace(rules, criterion=_default_criterion(table))
 
 
 def _set_counts(tree: Tree, task: DistillationTask) -> Tree:
