@@ -24,12 +24,12 @@ from holdfast.io.document import (
     GAPPED_NUMBERS,
     LISTS,
     VERSION,
-    CurvePart,
     CandidatePart,
     EditedNodePart,
     EditPart,
     EnsembleDocument,
     EstimatorPart,
+    EventCurvePart,
     FeaturePart,
     HazardPart,
     MemberPart,
@@ -138,7 +138,7 @@ def _tree_fields(tree: Tree) -> dict[str, Any]:
         "loss_matrix": _loss_part(tree.loss_matrix),
         "edits": tuple(map(_edit_part, tree.edits)) or UNSET,
         "monotone": MonotonePart(monotone.directions, monotone.outcome) if monotone else UNSET,
-        "curves": tuple(CurvePart(*curve) for curve in tree.curves) if tree.curves else UNSET,
+        "curves": tuple(EventCurvePart(*curve) for curve in tree.curves) if tree.curves else UNSET,
         "nodes": _nodes_part(tree),
     }
 

@@ -222,7 +222,7 @@ class MonotonePart(Part):
     outcome: LabelEntry | None  # the class whose fraction it is; null for a number
 
 
-class CurvePart(Part):
+class EventCurvePart(Part):
     """Events and rows at risk of one node, at ascending times."""
 
     time: FloatArray
@@ -238,7 +238,7 @@ class TreePart(Part, kw_only=True):
     loss_matrix: tuple[tuple[float, ...], ...] | UnsetType = UNSET
     edits: tuple[EditPart, ...] | UnsetType = UNSET
     monotone: MonotonePart | UnsetType = UNSET
-    curves: tuple[CurvePart, ...] | UnsetType = UNSET  # of every node, in a survival tree
+    curves: tuple[EventCurvePart, ...] | UnsetType = UNSET  # of every node, in a survival tree
     nodes: NodesPart
 
 
@@ -251,7 +251,7 @@ class MemberPart(Part, kw_only=True):
     loss_matrix: tuple[tuple[float, ...], ...] | UnsetType = UNSET
     edits: tuple[EditPart, ...] | UnsetType = UNSET
     monotone: MonotonePart | UnsetType = UNSET
-    curves: tuple[CurvePart, ...] | UnsetType = UNSET  # of every node, in a survival tree
+    curves: tuple[EventCurvePart, ...] | UnsetType = UNSET  # of every node, in a survival tree
     nodes: NodesPart
 
 
@@ -452,7 +452,7 @@ class TreeDocument(Part, kw_only=True):
     loss_matrix: tuple[tuple[float, ...], ...] | UnsetType = UNSET
     edits: tuple[EditPart, ...] | UnsetType = UNSET
     monotone: MonotonePart | UnsetType = UNSET
-    curves: tuple[CurvePart, ...] | UnsetType = UNSET  # of every node, in a survival tree
+    curves: tuple[EventCurvePart, ...] | UnsetType = UNSET  # of every node, in a survival tree
     estimator: EstimatorPart | UnsetType = UNSET
     schema: SchemaPart
     nodes: NodesPart
