@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pytest import approx
 
 from holdfast import (
     Feature,
@@ -39,11 +38,11 @@ def test_the_share_is_that_of_trees_with_the_same_decision() -> None:
     references = ReferenceTrees.of([stump(40, 0.9, 0.2), stump(50, 0.7, 0.1), stump(60, 0.4, 0.3, True)])
     found = references.firmness(stump(50, 0.8, 0.25), pd.DataFrame({"age": [30.0, 45.0, 70.0, np.nan]}))
     # Decided "yes", "yes", "no", "no"; the third tree never decides "yes".
-    assert found.share == approx([2 / 3, 1 / 3, 1.0, 1.0])
-    assert found.estimate == approx([0.8, 0.8, 0.25, 0.25])
-    assert found.low == approx([0.4, 0.2, 0.1, 0.1])
-    assert found.high == approx([0.9, 0.7, 0.3, 0.4])
-    assert found.spread == approx([0.5, 0.5, 0.2, 0.3])
+    assert found.share == pytest.approx([2 / 3, 1 / 3, 1.0, 1.0])
+    assert found.estimate == pytest.approx([0.8, 0.8, 0.25, 0.25])
+    assert found.low == pytest.approx([0.4, 0.2, 0.1, 0.1])
+    assert found.high == pytest.approx([0.9, 0.7, 0.3, 0.4])
+    assert found.spread == pytest.approx([0.5, 0.5, 0.2, 0.3])
     assert found.is_firm(0.6).tolist() == [True, False, True, True]
     assert found.sentences(1)[0] == "1 of 3 trees trained on resampled data agrees."
     assert found.to_frame()["firmness"].tolist() == found.share.tolist()
@@ -52,8 +51,8 @@ def test_the_share_is_that_of_trees_with_the_same_decision() -> None:
 def test_reference_trees_decide_by_the_threshold_of_the_tree() -> None:
     references = ReferenceTrees.of([stump(40, 0.9, 0.2), stump(50, 0.7, 0.05)])
     cautious = set_losses(stump(50, 0.8, 0.15), np.array([[0.0, 1.0], [9.0, 0.0]]))  # "yes" from 0.1 on
-    assert references.firmness(cautious, [[45.0], [70.0]]).share == approx([1.0, 0.5])
-    assert references.firmness(stump(50, 0.8, 0.15), [[45.0], [70.0]]).share == approx([0.5, 1.0])
+    assert references.firmness(cautious, [[45.0], [70.0]]).share == pytest.approx([1.0, 0.5])
+    assert references.firmness(stump(50, 0.8, 0.15), [[45.0], [70.0]]).share == pytest.approx([0.5, 1.0])
 
 
 # -- fitted models ---------------------------------------------------------------------------------------
@@ -114,7 +113,7 @@ def test_firmness_is_that_of_the_trees_one_by_one(model: Any) -> None:
     if found.share is None:
         column = values[:, :, 0]
     else:
-        assert found.share == approx(np.mean([tree.predict(X) == decided for tree in trees], axis=0))
+        assert found.share == pytest.approx(np.mean([tree.predict(X) == decided for tree in trees], axis=0))
         place = model.tree_.outcome[model.apply(X)]
         if model.n_classes_ == 2:
             place = np.full(len(X), model.tree_.schema.target.class_index(model.schema_.target.positive))

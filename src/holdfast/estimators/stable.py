@@ -337,7 +337,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
 
     @property
     def references(self) -> ReferenceTrees | None:
-        """The reference trees of the size of `tree_`, by which firmness is measured; None if there are none."""
+        """The reference trees of the size of `tree_`, which measure firmness; None if there are none."""
         references: ReferenceTrees | None = vars(self).get("_references")
         if references is None or "frontier_" not in vars(self):
             return references
@@ -365,8 +365,8 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         if (references := self.references) is None:
             raise ModelError(
                 f"This {type(self).__name__} has no reference trees to measure firmness by: its file was "
-                "saved without them (references=False, or an earlier holdfast), its tree was not fitted here, "
-                "or another strategy than 'nearest' updated it. Fit the model to have them."
+                "saved without them (references=False, or an older holdfast), its tree was not fitted here, or "
+                "another strategy than 'nearest' updated it. Fit the model to have them."
             )
         return references.firmness(
             self.tree_,
