@@ -365,8 +365,8 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         if (references := self.references) is None:
             raise ModelError(
                 f"This {type(self).__name__} has no reference trees to measure firmness by: its file was "
-                "saved without them (references=False, or an older holdfast), its tree was not fitted here, or "
-                "another strategy than 'nearest' updated it. Fit the model to have them."
+                "saved without them (references=False, or an older holdfast), its tree was not fitted here, "
+                "or another strategy than 'nearest' updated it. Fit the model to have them."
             )
         return references.firmness(
             self.tree_,
