@@ -68,6 +68,8 @@ class Hazard:
         event.
     is_linear : bool
         True if the hazard rises evenly between two times, False if it jumps at each.
+    unit : str, optional
+        Unit of the times, such as "days". It affects display only.
     """
 
     times: tuple[float, ...]
@@ -76,6 +78,7 @@ class Hazard:
     time: str = "time"
     entry: str | None = None
     is_linear: bool = False
+    unit: str | None = None
 
 
 @dataclass(frozen=True)

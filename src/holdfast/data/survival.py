@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from holdfast._arrays import BoolArray, FloatArray, LongArray
 from holdfast._check import check_choice, check_number
 from holdfast._choices import HAZARDS
-from holdfast._text import RowLabels, first_rows, number_text, quoted
+from holdfast._text import RowLabels, first_rows, number_text, plural, quoted
 from holdfast.data.columns import read_column
 from holdfast.data.frame import as_vector, make_frame
 from holdfast.data.schema import Hazard, Target
-from holdfast.errors import DataError
+from holdfast.errors import DataError, ParameterError
 
 EVENT_NAMES = ("event", "status", "died", "dead", "death", "observed", "cens")
 ENTRY_NAMES = ("entry", "start", "enter")
@@ -243,6 +243,7 @@ def estimate_hazard(
     *,
     method: str = "nelson-aalen",
     horizon: float | None = None,
+    unit: str | None = None,
 ) -> tuple[Hazard, FloatArray]:
     """Estimate the cumulative hazard of all rows, and the exposure of each.
 
@@ -258,6 +259,8 @@ def estimate_hazard(
     horizon : float, optional
         Time up to which survival is compared. Default: until when a tenth of the rows is observed, rounded
         down to two digits.
+    unit : str, optional
+        Unit of the times, such as "days", for display.
 
     Returns
     -------
@@ -282,11 +285,16 @@ def estimate_hazard(
         kept = np.unique(np.linspace(0, len(times) - 1, MOST_TIMES).round().astype(np.int64))
         times, cumulative = times[kept], cumulative[kept]
     end = choose_horizon(time, entry, weight) if horizon is None else float(horizon)
-    return _make_hazard(times, cumulative, end, names, method == "piecewise"), exposure
+    return _make_hazard(times, cumulative, end, names, method == "piecewise", unit), exposure
 
 
 def _make_hazard(
-    times: FloatArray, cumulative: FloatArray, horizon: float, names: Any, is_linear: bool
+    times: FloatArray,
+    cumulative: FloatArray,
+    horizon: float,
+    names: Any,
+    is_linear: bool,
+    unit: str | None = None,
 ) -> Hazard:
     return Hazard(
         times=tuple(times.tolist()),
@@ -295,6 +303,7 @@ def _make_hazard(
         time=names[1],
         entry=names[2] if len(names) > 2 else None,
         is_linear=is_linear,
+        unit=unit,
     )
 
 
@@ -342,6 +351,7 @@ def make_risk_target(
     known: Hazard | None = None,
     method: str = "nelson-aalen",
     horizon: float | None = None,
+    unit: str | None = None,
 ) -> tuple[FloatArray, Target, SurvivalTimes]:
     """Make the target of a survival tree: the event of each row divided by its exposure.
 
@@ -349,9 +359,11 @@ def make_risk_target(
     """
     check_choice("hazard", method, HAZARDS)
     check_number("horizon", horizon, is_open="low", none_ok=True)
+    if unit is not None and not (isinstance(unit, str) and unit.strip()):
+        raise ParameterError(f"time_unit={unit!r} must be a word such as 'days', or None.")
     time, event, entry = split_survival(y)
     if known is None:
-        hazard, exposure = estimate_hazard(y, weight, method=method, horizon=horizon)
+        hazard, exposure = estimate_hazard(y, weight, method=method, horizon=horizon, unit=unit)
     else:
         hazard = extend_hazard(known, y, weight)
         exposure = expected_events(hazard, time, entry)
@@ -374,6 +386,44 @@ def extend_hazard(known: Hazard, y: NDArray[Any], weight: FloatArray | None) -> 
         times=(*known.times, *later.time[is_later].tolist()),
         cumulative=(*known.cumulative, *more.tolist()),
     )
+
+
+# -- times as text -------------------------------------------------------------------------------------------
+
+PER_YEAR = {"day": 365.25, "week": 52.0, "month": 12.0, "year": 1.0}
+
+
+def name_survival(hazard: Hazard) -> str:
+    """Name survival to the horizon.
+
+    >>> [name_survival(Hazard((), (), 730.0, unit=unit)) for unit in ("days", "months", "cycles", None)]
+    ['2-year survival', '730-month survival', 'survival to 730 cycles', 'survival to 730']
+    """
+    number, noun = _measure_time(hazard.horizon, hazard.unit)
+    return f"{number}-{noun} survival" if noun in PER_YEAR else f"survival to {f'{number} {noun}'.strip()}"
+
+
+def time_text(time: float, unit: str | None = None) -> str:
+    """Format a time with its unit, in years where that is a whole number.
+
+    >>> time_text(2500.0, "days"), time_text(365.0, "days"), time_text(18.5, "months"), time_text(2500.0)
+    ('2,500 days', '1 year', '18.5 months', '2,500')
+    """
+    number, noun = _measure_time(time, unit)
+    return f"{number} {plural(noun) if noun in PER_YEAR and number != '1' else noun}".strip()
+
+
+def _measure_time(time: float, unit: str | None) -> tuple[str, str]:
+    """Return a time as text, and its unit: in the singular if it is a day, a week, a month or a year."""
+    noun = (unit or "").strip()
+    known = noun.lower().removesuffix("s")
+    if known in PER_YEAR:
+        noun = known
+        years = round(time / PER_YEAR[noun])
+        is_whole = abs(time - years * PER_YEAR[noun]) <= (0.75 if noun == "day" else 0.0)
+        if years > 0 and (is_whole or (noun == "day" and time == 365 * years)):
+            time, noun = years, "year"
+    return f"{time:,.0f}" if time == round(time) else number_text(time), noun
 
 
 # -- hazards, risks and survival -----------------------------------------------------------------------------

@@ -185,6 +185,7 @@ class Table(Shared):
         handle_unknown: str = "error",
         hazard: str = "nelson-aalen",
         horizon: float | None = None,
+        time_unit: str | None = None,
     ) -> "Table":
         """Make a table of features X and a target y.
 
@@ -216,6 +217,8 @@ class Table(Shared):
             Whether categories that the schema does not have are errors, or missing values with a warning.
         hazard, horizon
             Of times to an event, see `estimate_hazard`.
+        time_unit : str, optional
+            Unit of the times, such as "days", for display.
 
         Returns
         -------
@@ -236,7 +239,7 @@ class Table(Shared):
         survival = None
         if task == "survival" or known is not None:
             y = read_survival(y, frame.n_rows)
-            vector, defined, survival = make_risk_target(y, weight, known, hazard, horizon)
+            vector, defined, survival = make_risk_target(y, weight, known, hazard, horizon, time_unit)
             target, task = defined.name, "regression"
         else:
             vector = read_vector(y, frame.n_rows)

@@ -185,6 +185,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             positive=getattr(self, "positive", None),
             hazard=getattr(self, "hazard", HAZARDS[0]),
             horizon=getattr(self, "horizon", None),
+            time_unit=getattr(self, "time_unit", None),
         )
 
     def _read_y(self, y: Any) -> Any:

@@ -188,6 +188,8 @@ class SurvivalTree(SurvivalBase, SizedTreeEstimator):
     horizon : float, optional
         Time up to which survival is shown and compared, in the unit of the times. Default: until when a tenth
         of the rows is observed, rounded down.
+    time_unit : str, optional
+        Unit of the times, such as "days", for display: "5-year survival".
     leaf_values : str
         "shrunk" shrinks the risk of each leaf towards the nodes above, the more the fewer events are expected
         in it; "labels" takes the events of its rows alone.
@@ -217,6 +219,7 @@ class SurvivalTree(SurvivalBase, SizedTreeEstimator):
     leaf_values: str = "shrunk"
     hazard: str = "nelson-aalen"
     horizon: float | None = None
+    time_unit: str | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -225,7 +228,7 @@ class StableSurvivalTree(SurvivalBase, StableTreeEstimator):
 
     Parameters
     ----------
-    hazard, horizon
+    hazard, horizon, time_unit
         As in `SurvivalTree`.
     others
         As in `StableTreeClassifier`, without those about classes.
@@ -242,6 +245,7 @@ class StableSurvivalTree(SurvivalBase, StableTreeEstimator):
     criterion: str = "poisson"
     hazard: str = "nelson-aalen"
     horizon: float | None = None
+    time_unit: str | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -250,7 +254,7 @@ class SurvivalForest(SurvivalBase, BaggedEstimator):
 
     Parameters
     ----------
-    hazard, horizon
+    hazard, horizon, time_unit
         As in `SurvivalTree`.
     others
         As in `ForestRegressor`.
@@ -270,3 +274,4 @@ class SurvivalForest(SurvivalBase, BaggedEstimator):
     cv: Any = 5
     hazard: str = "nelson-aalen"
     horizon: float | None = None
+    time_unit: str | None = None

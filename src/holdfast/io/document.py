@@ -138,7 +138,7 @@ class FeaturePart(Part):
     categories: tuple[LabelEntry, ...]
 
 
-class HazardPart(Part):
+class HazardPart(Part, omit_defaults=True):
     """The hazard of all rows, to which relative risks refer."""
 
     times: tuple[float, ...]
@@ -147,6 +147,7 @@ class HazardPart(Part):
     time: str
     entry: str | None
     is_linear: bool
+    unit: str | None = None
 
 
 class TargetPart(Part, omit_defaults=True):

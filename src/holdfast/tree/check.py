@@ -138,8 +138,9 @@ def _check_hazard(target: Target) -> None:
     hazard, place = target.hazard, "schema.target.hazard"
     assert hazard is not None
     check_text(f"{place}.time", hazard.time)
-    if hazard.entry is not None:
-        check_text(f"{place}.entry", hazard.entry)
+    for name, text in (("entry", hazard.entry), ("unit", hazard.unit)):
+        if text is not None:
+            check_text(f"{place}.{name}", text)
     if target.classes:
         raise BrokenTreeError(f"{place} is of a time to an event, and the target has classes.")
     times, cumulative = np.array(hazard.times), np.array(hazard.cumulative)
