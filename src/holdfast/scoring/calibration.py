@@ -10,6 +10,7 @@ from holdfast._arrays import FloatArray
 from holdfast.data.schema import Feature, Label
 from holdfast.scoring.formulas import standard_error, weighted_mean
 from holdfast.scoring.metric import TrueValues
+from holdfast.scoring.survival import event_by_horizon
 
 LEAST = 0.001  # probabilities are clipped to it before taking log odds
 MOST_STEPS = 2000
@@ -52,7 +53,8 @@ def calibration(predicted: FloatArray, true_values: TrueValues, positive: int | 
     """Compute the calibration of a class probability, or of numeric predictions.
 
     `predicted` is (rows, classes) or (rows, 1), as for metrics; `positive` is the index of the class. Of
-    classes without a positive one the result is `UNKNOWN`. Weights count as numbers of rows.
+    classes without a positive one the result is `UNKNOWN`. Weights count as numbers of rows. Of relative
+    risks, it is that of the probability of an event up to the horizon, observed by Kaplan and Meier.
 
     >>> from holdfast import Target
     >>> true_values = TrueValues(Target(classes=("no", "yes")), np.array([0, 0, 0, 1, 0, 1, 1, 1]))
@@ -62,11 +64,9 @@ def calibration(predicted: FloatArray, true_values: TrueValues, positive: int | 
     (0.0, 1.0, 1.0)
     """
     rows = true_values.rows
-    column = positive if true_values.target.is_classes else 0
-    if column is None:
+    if true_values.target.is_classes and positive is None:
         return UNKNOWN
-    forecast = predicted[true_values.counted, column]
-    truth = (rows.values == column).astype(float) if true_values.target.is_classes else rows.values
+    forecast, truth = _forecast_and_truth(predicted, true_values, positive or 0)
     levels = _group_by_forecast(forecast, truth, rows.weight)
     if true_values.target.is_classes:
         return _calibrate_probabilities(*levels)
@@ -108,7 +108,8 @@ def observed_expected(
     The interval takes the predictions as given: it is that of the observed mean over the expected one, by the
     logarithm of the ratio, with the standard error of the mean, by groups where there are some. It is NaN
     where the rows do not vary; of a single class it has exact limits. The result is None for classes without
-    a positive one, and for numbers of which some are below 0, where a ratio is meaningless.
+    a positive one, and for numbers of which some are below 0, where a ratio is meaningless. Of relative
+    risks, it compares the probability of an event up to the horizon, observed by Kaplan and Meier.
 
     >>> from holdfast import Target
     >>> true_values = TrueValues(Target(classes=("no", "yes")), np.array([0] * 80 + [1] * 20))
@@ -117,12 +118,11 @@ def observed_expected(
     ('2.00 (1.35 to 2.97)', True)
     """
     rows, is_classes = true_values.rows, true_values.target.is_classes
-    column = positive if is_classes else 0
-    if column is None:
+    if is_classes and positive is None:
         return None
-    truth = (rows.values == column).astype(np.float64) if is_classes else rows.values
-    weight, forecast = rows.weight, predicted[true_values.counted, column]
-    if truth.min() < 0 or forecast.min() < 0:
+    forecast, truth = _forecast_and_truth(predicted, true_values, positive or 0)
+    weight = rows.weight
+    if (truth.min() < 0 and rows.survival is None) or forecast.min() < 0:
         return None
     total = fsum(weight.tolist())
     observed, expected = fsum((weight * truth).tolist()) / total, fsum((weight * forecast).tolist()) / total
@@ -137,6 +137,18 @@ def observed_expected(
         return ObservedExpected(observed, expected, nan, nan)
     ratio, factor = observed / expected, exp(NormalDist().inv_cdf(0.975) * error)
     return ObservedExpected(observed, expected, ratio / factor, ratio * factor)
+
+
+def _forecast_and_truth(
+    predicted: FloatArray, true_values: TrueValues, place: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return a probability, or numbers, and what was observed, of the rows that count."""
+    rows, counted = true_values.rows, predicted[true_values.counted]
+    if rows.survival is not None:
+        return event_by_horizon(counted, rows)
+    if not true_values.target.is_classes:
+        return counted[:, 0], rows.values
+    return counted[:, place], (rows.values == place).astype(np.float64)
 
 
 def _group_by_forecast(
@@ -238,8 +250,8 @@ STEPS = 100  # of bisection, more than a float has bits
 def overall_shift(predicted: FloatArray, true_values: TrueValues, place: int = 0) -> float:
     """Compute calibration-in-the-large: the shift that makes mean prediction equal observed mean.
 
-    Of a class with the index `place` it is a shift of the log odds; of numbers, of the number. NaN if all
-    rows, or none, are of the class.
+    Of a class with the index `place` it is a shift of the log odds; of numbers, of the number; of relative
+    risks, of the probability of an event up to the horizon. NaN if all rows, or none, are of the class.
 
     >>> from holdfast import Target
     >>> true_values = TrueValues(Target(classes=("no", "yes")), np.array([0, 0, 0, 1]))
@@ -247,9 +259,8 @@ def overall_shift(predicted: FloatArray, true_values: TrueValues, place: int = 0
     -1.098612
     """
     rows = true_values.rows
-    forecast = predicted[true_values.counted, place]
     is_classes = true_values.target.is_classes
-    truth = (rows.values == place).astype(np.float64) if is_classes else rows.values
+    forecast, truth = _forecast_and_truth(predicted, true_values, place)
     order = np.lexsort((truth, rows.weight, forecast))  # so that sums do not depend on the order of the rows
     forecast, truth, weight = forecast[order], truth[order], rows.weight[order]
     observed = fsum((weight * truth).tolist()) / fsum(weight.tolist())

@@ -99,7 +99,9 @@ def auc(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
     if len(present) < 2:
         return Estimate(0.5, np.zeros(len(rows.values)), by_class=True)
     classes = [1] if probabilities.shape[1] == 2 else present
-    rankings = [_ranking(probabilities[:, number], rows.values == number, rows.weight) for number in classes]
+    rankings = [
+        rank_cases(probabilities[:, number], rows.values == number, rows.weight) for number in classes
+    ]
     value = sum(ranking.value for ranking in rankings) / len(rankings)
     influence = np.sum([ranking.influence for ranking in rankings], axis=0) / len(rankings)
     return Estimate(value, influence, by_class=True)
@@ -141,7 +143,7 @@ def _hits(probabilities: FloatArray, rows: ScoredRows) -> FloatArray:
     return hits.astype(np.float64)
 
 
-def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Estimate:
+def rank_cases(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Estimate:
     """Compute the probability that a row inside a class scores above one outside it."""
     # p and 1 - p differ in the last digits, and must have the same ties.
     _, place = np.unique(round_last_digits(scores), return_inverse=True)

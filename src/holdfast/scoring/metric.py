@@ -138,8 +138,13 @@ class Metric:
 
     @property
     def least_values(self) -> int:
-        """Number of distinct targets that it needs: an AUC needs two classes."""
-        return 2 if self.name in ("auc", "r2") else 1
+        """Number of distinct targets that it needs: an AUC needs two classes, a concordance an event."""
+        return 2 if self.name in ("auc", "r2", "concordance", "uno") else 1
+
+    @property
+    def by_survival(self) -> bool:
+        """True if it needs probabilities to survive, or risks of a known scale, rather than any ranking."""
+        return self.formula in (survival.integrated_brier, survival.deviance)
 
     def score(self, predicted: FloatArray, true_values: TrueValues) -> Score:
         """Score predictions, with the standard error; both are finite.
@@ -155,6 +160,8 @@ class Metric:
         (0.75, 0.25)
         """
         needed = (len(true_values.values), max(len(true_values.target.classes), 1))
+        if self.formula is survival.integrated_brier and predicted.shape[1] > 1:
+            needed = (needed[0], survival.N_TIMES)
         if predicted.shape != needed:
             raise DataError(
                 f"Predictions have shape {predicted.shape}; target {true_values.target.name!r} needs "
@@ -211,6 +218,9 @@ _OF_NUMBERS = (
 )
 _OF_TIMES = (
     Metric("concordance", "concordance", False, survival.concordance),
+    Metric("uno", "Uno's concordance", False, survival.uno_concordance),
+    Metric("auc", "AUC at the horizon", False, survival.auc_at_horizon),
+    Metric("brier", "integrated Brier score", True, survival.integrated_brier),
     Metric("deviance", "mean deviance", True, survival.deviance),
 )
 _ALIASES = {
@@ -229,7 +239,8 @@ _NUMBER_WORDS = ("error", "deviance", "explained_variance")
 def make_metric(scoring: Any, target: Target) -> Metric:
     """Make the metric for `scoring`; by default "auc" for classes and "r2" for numbers.
 
-    Of times to an event they are "concordance" (the default) and "deviance".
+    Of times to an event they are "concordance" (Harrell's, the default), "uno" (Uno's concordance up to the
+    horizon), "auc" (at the horizon), "brier" (integrated up to the horizon) and "deviance".
 
     Ours are "accuracy", "auc", "balanced_accuracy", "brier", "log_loss" and "net_benefit@0.2", for any
     threshold, for classes; "absolute_error", "poisson", "r2", "squared_error" and pinball losses such as
@@ -263,6 +274,12 @@ def make_metric(scoring: Any, target: Target) -> Metric:
 def _metric_of_times(scoring: Any, target: Target) -> Metric:
     """Make a metric of predicted risks; "poisson" is the deviance, by which trees are pruned."""
     name = {None: "concordance", "poisson": "deviance", "c-index": "concordance"}.get(scoring, scoring)
+    entry = None if target.hazard is None else target.hazard.entry
+    if entry is not None and name in ("uno", "auc", "brier"):
+        raise ParameterError(
+            f"scoring={scoring!r} weights rows by their chance to be censored, which is not defined for rows "
+            f"that enter late, by {entry!r}: score by 'concordance' or 'deviance'."
+        )
     for metric in _OF_TIMES:
         if metric.name == name:
             return metric
@@ -418,8 +435,13 @@ def predict_at_nodes(metric: Metric, tree: Tree, nodes: IntArray) -> FloatArray:
 
 def check_unscored_folds(metric: Metric, n_scored: int, n_folds: int) -> None:
     """Warn that some folds have no score; raise a DataError if none has."""
-    need = "rows of several classes" if metric.name == "auc" else "several values of the target"
-    start = f"The {metric.title} needs {need}, and {n_folds - n_scored} of {n_folds} folds hold out but one"
+    need, few = (
+        "rows of several classes" if metric.name == "auc" else "several values of the target",
+        "but one",
+    )
+    if metric in _OF_TIMES:
+        need, few = "events", "none"
+    start = f"The {metric.title} needs {need}, and {n_folds - n_scored} of {n_folds} folds hold out {few}"
     way_out = "Hold out more rows at a time, or score by another metric."
     if n_scored == 0:
         raise DataError(f"{start}. {way_out}")
