@@ -261,7 +261,7 @@ def test_tooltips_tell_the_rows_that_were_seen_and_where_missing_values_go():
         "survived = yes",
         "p(no) = 0.20",
         "p(yes) = 0.80",
-        "24 of 30 rows were yes: 80 %, 95 % interval 63–90 %",  # noqa: RUF001 (a dash between numbers)
+        "24 of 30 rows with yes: 80 %, 95 % interval 63–90 %",  # noqa: RUF001 (a dash between numbers)
         "30 rows, 30.0 %",
     ]
     edges = [edge_group(SUBSET, node).find(f"{SVG}title").text for node in (1, 4)]

@@ -457,6 +457,15 @@ def survival_function(hazard: Hazard, risk: FloatArray, times: Any) -> FloatArra
     return np.exp(-np.multiply.outer(risk, cumulative_hazard(hazard, times)))
 
 
+def survive_horizon(hazard: Hazard, risk: float) -> float:
+    """Return the probability to survive the horizon at a relative risk.
+
+    >>> round(survive_horizon(Hazard((1.0,), (0.5,), 2.0), 2.0), 3)
+    0.368
+    """
+    return float(survival_function(hazard, np.array([risk]), [hazard.horizon])[0, 0])
+
+
 def lost_fraction(hazard: Hazard, risk: Any) -> FloatArray:
     """Return the fraction of the time up to the horizon that is lost to the event, from 0 to 1.
 

@@ -137,9 +137,10 @@ def _draw_box(ax: Axes, box: ElementTree.Element, dx: float, dy: float, points: 
 def _draw_curve(ax: Axes, curve: ElementTree.Element, dx: float, dy: float, points: float) -> None:
     numbers = [float(number) for number in re.findall(r"-?[\d.]+", curve.attrib["d"])]
     places = [(x + dx, y + dy) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
+    step = Path.LINETO if "L" in curve.attrib["d"] else Path.CURVE4
     ax.add_patch(
         PathPatch(
-            Path(places, [Path.MOVETO, *[Path.CURVE4] * (len(places) - 1)]),
+            Path(places, [Path.MOVETO, *[step] * (len(places) - 1)]),
             facecolor="none",
             edgecolor=curve.attrib["stroke"],
             linewidth=float(curve.attrib["stroke-width"]) * points,

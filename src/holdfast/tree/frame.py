@@ -12,6 +12,7 @@ from holdfast.data.schema import Label, Target
 from holdfast.errors import DataError
 from holdfast.tree.rules import Condition, find_known_values, format_class_names, fraction_of_rows
 from holdfast.tree.stats import parse_quantile
+from holdfast.tree.survival import node_survival
 from holdfast.tree.tree import LEAF, Tree
 
 BACKENDS = ("pandas", "polars", "pyarrow")  # in the order in which they are tried
@@ -23,8 +24,10 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
     `split` is the condition of the left child and `condition` the one that leads to the node itself. None
     stands for an undefined entry and -1 for no node. `fraction` is of all rows, `gain` the impurity decrease
     as a fraction of the root's weight. `observed` is the mean of the training rows, or the fraction of each
-    class, from which the value may differ. A consensus tree has `split_support`, the share of the reference
-    trees with this split on mostly the same rows.
+    class, from which the value may differ. A survival tree has the predicted `survival` to the horizon, the
+    observed one with its 95 % interval, `events` and the `median` time; its outcome is the relative risk. A
+    consensus tree has `split_support`, the share of the reference trees with this split on mostly the same
+    rows.
     """
     from holdfast.tree.rules_text import split_text
 
@@ -45,6 +48,7 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
         "outcome": _outcomes(tree),
         **_probabilities(tree),
         **_observed(tree),
+        **_survival(tree),
         "rows": tree.count.tolist(),
         "weight": tree.weight.tolist(),
         "fraction": [fraction_of_rows(tree, node) for node in nodes],
@@ -117,6 +121,22 @@ def _observed(tree: Tree) -> dict[str, list[float]]:
         return {}
     names = [f"observed({name})" for name in format_class_names(tree.schema.target)] or ["observed"]
     return {name: tree.observed_mean[:, place].tolist() for place, name in enumerate(names)}
+
+
+def _survival(tree: Tree) -> dict[str, list[float | None]]:
+    """Return predicted and observed survival to the horizon, events and medians of a survival tree."""
+    if not tree.schema.target.is_survival:
+        return {}
+    found = [node_survival(tree, node) for node in range(tree.n_nodes)]
+    ends = [each.interval or (None, None) for each in found]
+    return {
+        "survival": [each.survival for each in found],
+        "survival_observed": [each.observed for each in found],
+        "survival_low": [low for low, _ in ends],
+        "survival_high": [high for _, high in ends],
+        "events": [each.n_events for each in found],
+        "median": [each.median for each in found],
+    }
 
 
 def _split_support(tree: Tree) -> dict[str, list[float | None]]:

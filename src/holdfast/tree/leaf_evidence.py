@@ -25,7 +25,7 @@ from holdfast.tree.edit import edited_nodes
 from holdfast.tree.recorded import set_recorded
 from holdfast.tree.rules import format_leaf_statistic
 from holdfast.tree.stats import ALIKE, class_counts, parse_quantile, positive_class
-from holdfast.tree.survival import set_curves
+from holdfast.tree.survival import NodeSurvival, node_survival, set_curves
 from holdfast.tree.tree import LEAF, Tree
 
 CLASS_INTERVALS = {"wilson": wilson_interval, "jeffreys": jeffreys_interval}
@@ -224,8 +224,10 @@ class LeafOutcome:
     observed: float | None = None  # their rate, or the mean of the rows, by weight; None without rows
     interval: tuple[float, float] | None = None  # of 95 % for the observed rate or mean, or the estimate
     is_about_estimate: bool = False  # the interval
-    statistic: str = ""  # "median" or "0.9 quantile" where the prediction is one
+    statistic: str = ""  # "median", "0.9 quantile" or "5-year survival" where the prediction is one
     is_by_hand: bool = False  # the estimate was edited
+    # Of a time to an event; prediction, observed and interval are then survival to the horizon.
+    survival: NodeSurvival | None = None
 
     @property
     def estimate(self) -> float:
@@ -237,12 +239,15 @@ class LeafOutcome:
         """True if the estimate is the observed rate or mean, or nothing was observed."""
         if self.observed is None:
             return True
-        least = SAME if self.label is not None else SAME_MEAN * max(abs(self.observed), abs(self.estimate))
+        is_rate = self.label is not None or self.survival is not None
+        least = SAME if is_rate else SAME_MEAN * max(abs(self.observed), abs(self.estimate))
         return abs(self.observed - self.estimate) <= least
 
     @property
     def is_outside(self) -> bool:
         """True if the estimate lies outside the interval of the observed rate or mean."""
+        if self.survival is not None:
+            return self.survival.is_outside
         if self.interval is None or self.is_as_observed:
             return False
         return not self.interval[0] <= self.estimate <= self.interval[1]
@@ -250,7 +255,7 @@ class LeafOutcome:
     @property
     def is_weighted(self) -> bool:
         """True if the weighted rate differs from that of the counted rows."""
-        if self.count is None or self.observed is None or self.n_rows <= 0:
+        if self.label is None or self.count is None or self.observed is None or self.n_rows <= 0:
             return False
         return abs(self.count / self.n_rows - self.observed) > SAME
 
@@ -267,6 +272,19 @@ def class_outcome(tree: Tree, leaf: int, place: int) -> LeafOutcome:
     is_by_hand = bool(tree.edits) and leaf in edited_nodes(tree)
     if not target.is_classes:
         statistic, interval = format_leaf_statistic(tree), node_interval(tree, leaf)
+        if target.is_survival:
+            found = node_survival(tree, leaf)
+            return LeafOutcome(
+                leaf,
+                found.survival,
+                n_rows,
+                count=found.n_events,
+                observed=found.observed,
+                interval=found.interval,
+                statistic=statistic,
+                is_by_hand=is_by_hand,
+                survival=found,
+            )
         return LeafOutcome(
             leaf,
             float(tree.value[leaf, 0]),

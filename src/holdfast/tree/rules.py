@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from holdfast._text import label_text, number_text, probability_text
+from holdfast._text import label_text, number_text, probability_text, rounded_percent
 from holdfast.data.schema import Feature, Label, Target
+from holdfast.data.survival import name_survival, survive_horizon
 from holdfast.tree.monotone import compute_threshold
 from holdfast.tree.stats import format_statistic, parse_quantile, positive_class
 from holdfast.tree.tree import KNOWN, LEAF, Tree
@@ -116,7 +117,7 @@ class Rule:
     count: float  # rows that reached the leaf
     weight: float  # their weight
     fraction: float  # of all rows
-    statistic: str = ""  # "median" or "0.9 quantile" where it predicts one
+    statistic: str = ""  # "median", "0.9 quantile" or "5-year survival" where it predicts one
 
     def __repr__(self) -> str:
         return f"<Rule: {self}>"
@@ -351,7 +352,7 @@ def find_common_leaves(tree: Tree, other: Tree) -> list[int]:
 
 
 def format_outcome(tree: Tree, node: int) -> str:
-    """Format the prediction of the node: class, mean or named quantile, as in "median 3.5"."""
+    """Format the prediction of the node: class, mean, named quantile or survival, as in "median 3.5"."""
     if tree.schema.target.is_classes:
         return format_class_names(tree.schema.target)[int(tree.outcome[node])]
     return f"{format_leaf_statistic(tree)} {format_value(tree, node)}".strip()
@@ -359,11 +360,20 @@ def format_outcome(tree: Tree, node: int) -> str:
 
 def format_value(tree: Tree, node: int) -> str:
     """Format the number that a node predicts."""
-    return number_text(float(tree.value[node, 0]), 4)
+    return value_text(tree.schema.target, float(tree.value[node, 0]))
+
+
+def value_text(target: Target, value: float, digits: int = 4) -> str:
+    """Format a predicted number; of a relative risk the survival to the horizon."""
+    if target.hazard is not None:
+        return rounded_percent(survive_horizon(target.hazard, value))
+    return number_text(value, digits)
 
 
 def format_leaf_statistic(tree: Tree) -> str:
-    """Name the quantile that leaves predict: "median" or "0.9 quantile"; empty for means."""
+    """Name what leaves predict: "median", "0.9 quantile", "5-year survival"; empty for means."""
+    if tree.schema.target.hazard is not None:
+        return name_survival(tree.schema.target.hazard)
     if tree.schema.target.is_classes or parse_quantile(tree.criterion) is None:
         return ""
     return format_statistic(tree.criterion)

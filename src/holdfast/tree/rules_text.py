@@ -44,8 +44,10 @@ from holdfast.tree.rules import (
     list_warnings,
     split_condition,
     tree_rules,
+    value_text,
 )
 from holdfast.tree.stats import LEAST_SUPPORT, find_weak_splits, positive_class, risk
+from holdfast.tree.survival import events_text, node_survival, risk_text, survival_lines, survival_text
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 WIDTH = 80  # columns of rules_text
@@ -73,13 +75,24 @@ def rules_text(
     marks = condition_marks(tree)
     blocks = [
         "\n".join(
-            _rule_lines(rule, texts.format(rule.conditions, marks[rule.leaf]), support.text(rule), most)
+            _rule_lines(
+                rule,
+                texts.format(rule.conditions, marks[rule.leaf]),
+                support.text(rule),
+                most,
+                support.outcome(rule),
+            )
         )
         for rule in sort_rules(tree, order, positive)
     ]
     notes = [
         "\n".join(_indented("NOTE ", printable(note)))
-        for note in (*list_notes(tree), *direction_lines(tree), *support_lines(tree))
+        for note in (
+            *list_notes(tree),
+            *direction_lines(tree),
+            *survival_lines(tree),
+            *support_lines(tree),
+        )
     ]
     edits = ["\n".join(_indented("EDIT ", line)) for line in edit_lines(tree)]
     first = ["\n".join(wrap(printable(note), WIDTH)) for note in list_warnings(tree)]
@@ -154,7 +167,7 @@ def rule_outcome_text(rule: Rule) -> str:
     """Format the prediction of a rule: class, mean, or named quantile."""
     if rule.target.is_classes:
         return format_class_names(rule.target)[rule.target.classes.index(rule.outcome)]
-    return f"{rule.statistic} {number_text(rule.value[0], 4)}".strip()
+    return f"{rule.statistic} {value_text(rule.target, rule.value[0])}".strip()
 
 
 def other_classes_text(rule: Rule, most: int | None = None) -> str:
@@ -171,12 +184,13 @@ def other_classes_text(rule: Rule, most: int | None = None) -> str:
     )
 
 
-def _rule_lines(rule: Rule, conditions: tuple[str, ...], support: str, most: int | None) -> list[str]:
+def _rule_lines(
+    rule: Rule, conditions: tuple[str, ...], support: str, most: int | None, outcome: str
+) -> list[str]:
     lines = []
     for index, condition in enumerate(conditions):
         lines += _indented("AND  " if index else "IF   ", condition)
     head = "THEN " if conditions else "ALWAYS "
-    outcome = f"{printable(rule.target.name)} = {rule_outcome_text(rule)}"
     support = f"({support})"
     if len(f"{head}{outcome}   {support}") <= WIDTH:
         lines.append(f"{head}{outcome}   {support}")
@@ -195,8 +209,18 @@ class _SupportText:
         self.place, self.n_rows = positive_class(tree, positive), float(tree.count[0])
         self.name = probability_name(tree.schema.target, self.place)
 
+    def outcome(self, rule: Rule) -> str:
+        """Format the prediction of one rule; survival with its interval, and the risk."""
+        if not rule.target.is_survival:
+            return f"{printable(rule.target.name)} = {rule_outcome_text(rule)}"
+        found = node_survival(self.tree, rule.leaf)
+        return f"{rule.statistic} {survival_text(found)}, risk {risk_text(found.risk)}"
+
     def text(self, rule: Rule) -> str:
         """Format probability and rows of one rule."""
+        if rule.target.is_survival:
+            events = events_text(node_survival(self.tree, rule.leaf))
+            return f"{events}, {percent_text(rule.fraction)} of all" if rule.conditions else events
         rows = f"{count_text(rule.count)} of {count_text(self.n_rows)} rows, {percent_text(rule.fraction)}"
         if not rule.conditions:
             rows = rows_text(rule.count)
@@ -496,6 +520,7 @@ def _sentence(tree: Tree, direction: int, names: list[str]) -> str:
     target = tree.schema.target
     place = tree.monotone.column(tree) if target.is_classes else None
     what = probability_name(target, place) if target.is_classes else printable(target.name)
+    what = "the risk" if target.is_survival else what
     columns = join_parts([printable(name) for name in names])
     return f"{what} {_VERBS[direction]} as {columns if len(names) == 1 else f'any of {columns}'} rises."
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from holdfast._arrays import FloatArray, scale_back, scale_to_unit
 from holdfast.tree.rules import list_warnings
+from holdfast.tree.survival import node_survival
 from holdfast.tree.tree import LEAF, Tree
 
 # From the impurity of a row to its deviance, where the criterion has one.
@@ -26,6 +27,7 @@ class TreeSummary:
     n_errors: float | None  # misclassified rows; None for regression
     by_weight: bool  # rows count by their weights, scaled to the number of rows
     warnings: tuple[str, ...] = ()  # shown before the figures
+    n_events: float | None = None  # of a time to an event
 
     @property
     def residual_mean_deviance(self) -> float:
@@ -57,6 +59,8 @@ def _summary(tree: Tree) -> TreeSummary:
     weight, _ = scale_to_unit(tree.weight)
     rows = weight[leaves] * (n_rows / float(weight[0])) if weight[0] > 0 else weight[leaves]
     n_errors = None
+    target = tree.schema.target
+    rows = tree.weight[leaves] if target.is_survival else rows  # the weight is the number of events expected
     if tree.schema.target.is_classes:
         fractions = tree.value[leaves]
         deviance = 2.0 * float(rows @ _entropy(fractions))
@@ -76,8 +80,9 @@ def _summary(tree: Tree) -> TreeSummary:
         n_rows=n_rows,
         deviance=deviance,
         n_errors=n_errors,
-        by_weight=not np.array_equal(tree.count, tree.weight),
+        by_weight=not (target.is_survival or np.array_equal(tree.count, tree.weight)),
         warnings=list_warnings(tree),
+        n_events=node_survival(tree, 0).n_events if target.is_survival else None,
     )
 
 
@@ -101,6 +106,8 @@ def summary_text(summary: TreeSummary) -> str:
         f"Leaves: {summary.n_leaves}, depth: {summary.depth}",
         f"Residual mean deviance: {_deviance_text(summary)}{by_weight}",
     ]
+    if summary.n_events is not None:
+        lines.insert(-1, f"Events: {summary.n_events:.6g} in {summary.n_rows:.6g} rows")
     if summary.n_errors is not None:
         lines.append(f"Misclassification rate: {_rate_text(summary)}{by_weight}")
     return "\n".join(lines)

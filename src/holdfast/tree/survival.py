@@ -1,11 +1,13 @@
 """Survival at the nodes of a tree: Kaplan-Meier curves of the rows, and what the tree predicts."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp, log
 
 import numpy as np
 
 from holdfast._arrays import FloatArray, round_last_digits
+from holdfast._text import count_text, number_text, percent_range, pluralize, rounded_percent
 from holdfast.data.schema import Hazard
 from holdfast.data.survival import (
     EventTable,
@@ -15,12 +17,14 @@ from holdfast.data.survival import (
     find_median,
     kaplan_meier,
     lost_fraction,
+    name_survival,
     pool_times,
     read_curve,
-    survival_function,
+    survive_horizon,
+    time_text,
 )
 from holdfast.data.table import Table
-from holdfast.tree.tree import Tree
+from holdfast.tree.tree import LEAF, Tree
 
 MOST_TIMES = 300  # of the curve of a node
 N_TICKS = 12  # evenly spaced times up to the horizon, at which rows at risk are counted in any case
@@ -49,7 +53,7 @@ def set_curves(tree: Tree, table: Table) -> Tree:
         extra = np.setdiff1d(ticks, kept)
         at_ticks = count_events(lines.time, lines.event, lines.entry, weight, extra)
         times = np.append(kept, extra)
-        place = np.argsort(times)
+        place = np.argsort(times, kind="stable")
         at_risk = np.append(pooled.at_risk, at_ticks.at_risk)[place]
         events = np.append(pooled.events, np.zeros(len(extra)))[place]
         curves.append(EventTable(times[place], round_last_digits(at_risk), round_last_digits(events)))
@@ -76,7 +80,7 @@ class NodeSurvival:
     survival : float
         Predicted probability to survive the horizon.
     observed : float, optional
-        Kaplan-Meier estimate at the horizon; None without rows.
+        Kaplan-Meier estimate at the horizon; None if no row was observed so long.
     interval : tuple of float, optional
         Its 95 % interval.
     median : float, optional
@@ -96,6 +100,14 @@ class NodeSurvival:
     median: float | None
     restricted_mean: float
 
+    @cached_property
+    def is_outside(self) -> bool:
+        """True if the prediction lies outside the interval of the observed survival, in whole percent."""
+        if self.interval is None:
+            return False
+        low, own, high = (round(100 * each) for each in (self.interval[0], self.survival, self.interval[1]))
+        return not low <= own <= high
+
 
 def node_survival(tree: Tree, node: int, level: float = 0.95) -> NodeSurvival:
     """Summarise predicted and observed survival at a node."""
@@ -105,8 +117,12 @@ def node_survival(tree: Tree, node: int, level: float = 0.95) -> NodeSurvival:
     observed = interval = median = None
     n_events = float(tree.weight[node] * tree.observed_mean[node, 0])
     if curve is not None and tree.count[node] > 0:
-        observed, low, high = read_curve(curve, hazard.horizon)
         n_events, median = float(curve.events.sum()), find_median(curve)
+        observed, low, high = read_curve(curve, hazard.horizon)
+        later = int(np.searchsorted(curve.time, hazard.horizon))
+        if observed > 0 and not (later < len(curve.time) and curve.at_risk[later] > 0):
+            observed = None  # the last of the rows was censored before
+    if observed is not None and curve is not None:
         interval = low, high
         expected = float(tree.weight[node])
         if observed == 1.0 and expected > 0:  # no event so far: a band of no width
@@ -121,7 +137,7 @@ def node_survival(tree: Tree, node: int, level: float = 0.95) -> NodeSurvival:
         n_events,
         risk,
         hazard.horizon,
-        float(survival_function(hazard, np.array([risk]), [hazard.horizon])[0, 0]),
+        survive_horizon(hazard, risk),
         observed,
         interval,
         median,
@@ -139,3 +155,57 @@ def get_hazard(tree: Tree) -> Hazard:
     hazard = tree.schema.target.hazard
     assert hazard is not None, "the target is no time to an event"
     return hazard
+
+
+# -- texts ---------------------------------------------------------------------------------------------------
+
+
+def survival_text(found: NodeSurvival) -> str:
+    """Format the predicted survival with the interval of the observed one: "83 % (76 to 88)"."""
+    text = rounded_percent(found.survival)
+    if found.interval is None:
+        return text
+    ends = percent_range(*found.interval).removesuffix(" %")
+    own = f"observed {rounded_percent(found.observed or 0.0)}, " if found.is_outside else ""
+    return f"{text} ({own}{ends})"
+
+
+def risk_text(risk: float) -> str:
+    """Format a relative risk to two decimals, or to two digits if it is smaller.
+
+    >>> risk_text(0.2637), risk_text(0.0012), risk_text(12.345)
+    ('0.26', '0.0012', '12.35')
+    """
+    return number_text(risk, 2) if 0 < risk < 0.005 else f"{risk:.2f}"
+
+
+def events_text(found: NodeSurvival, in_words: bool = True) -> str:
+    """Format events and rows: "7 events in 33 rows", or "7 of 33"."""
+    is_whole = abs(found.n_events - round(found.n_events)) < 1e-3
+    number = count_text(round(found.n_events)) if is_whole else number_text(round(found.n_events, 1))
+    if not in_words:
+        return f"{number} of {count_text(found.n_rows)}"
+    noun = "event" if number == "1" else "events"
+    return f"{number} {noun}{'' if is_whole else ' by weight'} in {pluralize(found.n_rows, 'row')}"
+
+
+def median_text(tree: Tree, found: NodeSurvival) -> str:
+    """Format the observed median survival time with its unit; empty if more than half survive."""
+    return "" if found.median is None else time_text(found.median, get_hazard(tree).unit)
+
+
+def survival_lines(tree: Tree) -> list[str]:
+    """Explain the figures of a survival tree; empty for another tree."""
+    if not tree.schema.target.is_survival:
+        return []
+    leaves = [node_survival(tree, leaf) for leaf in np.flatnonzero(tree.feature == LEAF).tolist()]
+    own = f"{name_survival(get_hazard(tree))}: the prediction"
+    if any(each.interval for each in leaves):
+        own += ", with the 95 % interval of the observed survival (Kaplan-Meier) in parentheses"
+    lines = [f"{own}; risk: the hazard relative to that of all rows."]
+    if any(each.is_outside for each in leaves):
+        lines.append(
+            "Where a prediction lies outside its interval, the observed survival is shown, too: predictions "
+            "also draw on the nodes above, and the hazards of all leaves are proportional."
+        )
+    return lines

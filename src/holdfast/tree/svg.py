@@ -26,6 +26,7 @@ from holdfast._text import (
     rows_text,
     shorten,
 )
+from holdfast.data.survival import name_survival, survival_function
 from holdfast.tree.rules import (
     format_class_names,
     format_outcome,
@@ -42,6 +43,7 @@ from holdfast.tree.rules_text import (
     support_lines,
     support_sentence,
 )
+from holdfast.tree.survival import events_text, median_text, node_curve, node_survival, risk_text
 from holdfast.tree.text import NodeTexts
 from holdfast.tree.tree import LEAF, Tree
 
@@ -59,7 +61,7 @@ def leaf_colours(texts: NodeTexts, node: int) -> tuple[str, str]:
     if texts.positive is not None:
         return colour_of_risk(texts, float(tree.value[node, texts.positive])), OUTLINE
     if not tree.schema.target.is_classes:
-        return mean_colour(texts, float(tree.value[node, 0])), OUTLINE
+        return mean_colour(texts, float(_shown_values(tree, 0)[node])), OUTLINE
     colour, least = nth_colour(int(tree.outcome[node])), 1 / len(tree.schema.target.classes)
     sure = (float(tree.value[node, tree.outcome[node]]) - least) / (1 - least) if least < 1 else 1.0
     return lighten(colour, 0.1 + 0.45 * sure), colour
@@ -93,7 +95,15 @@ def ends_of_means(texts: NodeTexts) -> tuple[float, float]:
 def _leaf_values(texts: NodeTexts, place: int) -> FloatArray:
     """Return the leaf values of the tree and of those drawn beside it."""
     trees = [texts.tree, *texts.beside]
-    return np.concatenate([tree.value[tree.feature == LEAF, place] for tree in trees])
+    return np.concatenate([_shown_values(tree, place)[tree.feature == LEAF] for tree in trees])
+
+
+def _shown_values(tree: Tree, place: int) -> FloatArray:
+    """Return what the colours of the nodes show: of a survival tree the probability of an event."""
+    hazard = tree.schema.target.hazard
+    if hazard is None:
+        return tree.value[:, place]
+    return 1.0 - survival_function(hazard, tree.value[:, 0], [hazard.horizon])[:, 0]
 
 
 # -- Tooltips ------------------------------------------------------------------------------------------------
@@ -107,8 +117,16 @@ def leaf_title(texts: NodeTexts, node: int, conditions: tuple[str, ...]) -> list
     lines = list(conditions[:MOST_CONDITIONS])
     if len(conditions) > MOST_CONDITIONS:
         lines.append(f"{CUT} and more")
-    lines.append(f"{printable(tree.schema.target.name)} = {format_outcome(tree, node)}")
-    lines += _fraction_lines(texts, node)
+    if tree.schema.target.is_survival:
+        found = node_survival(tree, node)
+        lines.append(f"{format_outcome(tree, node)}, risk {risk_text(found.risk)}")
+        median = median_text(tree, found)
+        lines += [" ".join(("95 % interval:", *texts.support(node)[1:2]))] * bool(found.interval)
+        lines += [f"median survival {median}"] * bool(median)
+        lines.append(events_text(found))
+    else:
+        lines.append(f"{printable(tree.schema.target.name)} = {format_outcome(tree, node)}")
+        lines += _fraction_lines(texts, node)
     return [*lines, left_out_text("rules()")] if any(CUT in line for line in lines) else lines
 
 
@@ -131,7 +149,7 @@ def _fraction_lines(texts: NodeTexts, node: int) -> list[str]:
         rate = rounded_percent(outcome.observed or 0.0)
         of_estimate = " of the estimate" if outcome.is_about_estimate else ""
         counts = support[0].split(":")[0]
-        lines.append(f"{counts} rows were {name}: {rate}, 95 % interval{of_estimate} {support[1]}")
+        lines.append(f"{counts} rows with {name}: {rate}, 95 % interval{of_estimate} {support[1]}")
     return [*lines, f"{rows_text(float(tree.count[node]))}, {percent_text(fraction_of_rows(tree, node))}"]
 
 
@@ -271,6 +289,9 @@ def _legend(texts: NodeTexts) -> list[_Items]:
         return items + ([[(f"… {len(names) - FULL_LIST} more", PAPER)]] if len(names) > FULL_LIST else [])
     low, high = ends_of_means(texts)
     marks = np.linspace(low, high, SWATCHES).tolist() if high > low else [low]
+    if target.hazard is not None:
+        scale = [(rounded_percent(1.0 - mark), mean_colour(texts, mark)) for mark in marks]
+        return [[(f"{name_survival(target.hazard)}:", ""), *scale]]
     return [[(number_text(mean, 3), mean_colour(texts, mean)) for mean in marks]]
 
 
@@ -342,7 +363,7 @@ def _leaf(texts: NodeTexts, node: int, box: Box) -> list[str]:
     parts = [_leaf_box(texts, node, box)]
     parts += [_leaf_text(texts, box, place, x, y + LINE * place) for place in range(len(box.lines))]
     y += LINE * len(box.lines)
-    parts += _bar(texts, node, box, y - 9)
+    parts += _bar(texts, node, box, y - 9) or _curves(texts, node, box, y - 9)
     y += bar_height(texts) - 1
     return parts + [text_at(x, y + LINE * place, line) for place, line in enumerate(box.support)]
 
@@ -358,7 +379,8 @@ def _flat_leaf(texts: NodeTexts, node: int, box: Box) -> list[str]:
         text_at(box.x + box.places[place], y, line, anchor="end")
         for place, line in enumerate(box.support, len(box.lines))
     ]
-    return [_leaf_box(texts, node, box), *outcome, *support, *_bar(texts, node, box, box.y + 26)]
+    below = _bar(texts, node, box, box.y + 26) or _curves(texts, node, box, box.y + 26)
+    return [_leaf_box(texts, node, box), *outcome, *support, *below]
 
 
 def _leaf_box(texts: NodeTexts, node: int, box: Box) -> str:
@@ -389,6 +411,32 @@ def _bar(texts: NodeTexts, node: int, box: Box, y: float) -> list[str]:
         for place, start, end in zip(order, starts, ends, strict=True)
         if end > start
     ]
+
+
+def _curves(texts: NodeTexts, node: int, box: Box, y: float) -> list[str]:
+    """Draw observed and predicted survival up to the horizon, from 1 down to 0."""
+    tree, hazard = texts.tree, texts.tree.schema.target.hazard
+    curve = None if hazard is None else node_curve(tree, node)
+    if hazard is None or curve is None:
+        return []
+    x, width, height = box.x + PAD, box.width - 2 * PAD, CURVE - 6
+    ends = np.linspace(0.0, hazard.horizon, N_STEPS + 1)
+    predicted = survival_function(hazard, tree.value[node, :1], ends)[0]
+    drawn = [(rounded_box(x, y, width, height, PAPER, EDGE, radius=0))]
+    is_observed = ends <= float(curve.time[curve.at_risk > 0].max(initial=-1.0))
+    place = np.searchsorted(curve.time, ends[is_observed], "right")
+    observed = np.append(1.0, curve.survival)[place]
+    for survival, colour, thickness in ((predicted, BLUE, 1.2), (observed, INK, 1.4)):
+        steps = [
+            f"L{x + width * step / N_STEPS:.1f} {y + height * (1.0 - each):.1f}"
+            for step in range(1, len(survival))
+            for each in dict.fromkeys(survival[step - 1 : step + 1].round(3).tolist())
+        ]
+        drawn.append(
+            f'<path d="M{x:.1f} {y:.1f}{"".join(steps)}" fill="none" stroke="{colour}" '
+            f'stroke-width="{thickness}"/>'
+        )
+    return drawn
 
 
 # -- SVG elements --------------------------------------------------------------------------------------------
@@ -502,6 +550,7 @@ WIDEST, MOST_LINES = 190, 3  # of the text in a box
 WIDEST_BRANCH, MOST_BRANCH_LINES = 124, 3  # of the condition on a branch
 MOST_LEAF_LINES = 2  # of the condition of a leaf in a tree that grows to the right
 BAR = 6  # height of the bar of probabilities
+CURVE, N_STEPS = 40, 48  # height of the curves of survival with some space below; their steps
 LEVEL = 34  # from the boxes of a level to the conditions of the next
 GAP = 12  # between neighbours, and between two texts on one line
 
@@ -569,7 +618,7 @@ def _inner_box(texts: NodeTexts, node: int) -> Box:
         lines.append(fit_text(texts.changed[node], WIDEST))
     support = texts.inner_support(node)
     width = max(text_width(support, SMALL), *(text_width(line, TEXT, bold=True) for line in lines))
-    height = LINE * (len(lines) + 1) + 12 + bar_height(texts)
+    height = LINE * (len(lines) + 1) + 12 + (BAR + 4 if texts.tree.schema.target.is_classes else 0)
     return Box(tuple(lines), (support,), max(width, 60.0) + 2 * PAD, height)
 
 
@@ -616,7 +665,9 @@ def _leaf_lines(texts: NodeTexts, leaf: int) -> tuple[str, ...]:
 
 
 def bar_height(texts: NodeTexts) -> int:
-    """Return the height of the bar of probabilities with some space below it; 0 for regression."""
+    """Return the height of the bar of probabilities, or of the curves, in a leaf; 0 for regression."""
+    if texts.tree.curves is not None:
+        return CURVE
     return BAR + 4 if texts.tree.schema.target.is_classes else 0
 
 

@@ -28,6 +28,7 @@ from holdfast._text import (
     wrap_lines,
 )
 from holdfast._view import format_columns
+from holdfast.data.survival import survive_horizon
 from holdfast.errors import ParameterError
 from holdfast.tree.leaf_evidence import FEW_ROWS, LeafOutcome, class_outcome
 from holdfast.tree.rules import (
@@ -55,6 +56,14 @@ from holdfast.tree.rules_text import (
     wrap_edits,
 )
 from holdfast.tree.stats import positive_class
+from holdfast.tree.survival import (
+    events_text,
+    median_text,
+    node_survival,
+    risk_text,
+    survival_lines,
+    survival_text,
+)
 from holdfast.tree.tree import LEAF, Tree
 
 WIDTH = 100  # columns
@@ -100,7 +109,7 @@ def _join_with_notes(tree: Tree, lines: list[str], sets: Mapping[str, int], widt
     # The indents of deep nodes begin with the same sign.
     if any(CUT in line[1:] for line in lines):
         lines += ["", *wrap(left_out_text(whole), width)]
-    for note in (*list_notes(tree), *direction_lines(tree), *support_lines(tree)):
+    for note in (*list_notes(tree), *direction_lines(tree), *survival_lines(tree), *support_lines(tree)):
         lines += wrap(f"Note: {printable(note)}", width)
     first = [line for note in list_warnings(tree) for line in wrap(printable(note), width)]
     return "\n".join([*first, *lines, *wrap_edits(tree, width)])
@@ -109,6 +118,8 @@ def _join_with_notes(tree: Tree, lines: list[str], sets: Mapping[str, int], widt
 def _columns(tree: Tree, leaves: list[int], positive: int | None) -> list[str]:
     """Return the heading and one line per leaf, in columns."""
     target = tree.schema.target
+    if target.is_survival:
+        return _survival_columns(tree, leaves)
     is_classes = target.is_classes
     words = format_leaf_statistic(tree)
     name = f"{words} of {printable(target.name)}" if words else printable(target.name)
@@ -127,6 +138,17 @@ def _columns(tree: Tree, leaves: list[int], positive: int | None) -> list[str]:
     columns = [[shorten(cell, WIDEST_OUTCOME) for cell in column] for column in zip(*rows, strict=True)]
     # Classes and probabilities are aligned on the left, so that 0.999 and 0.99 line up at the point.
     return format_columns(list(zip(*columns, strict=True)), sides="<<>>" if is_classes else ">>>")
+
+
+def _survival_columns(tree: Tree, leaves: list[int]) -> list[str]:
+    """Return the heading and one line per leaf: survival, risk, events, and the median where there is one."""
+    rows = [[format_leaf_statistic(tree), "risk", "events", "median"]]
+    for leaf in leaves:
+        found = node_survival(tree, leaf)
+        events = events_text(found, in_words=False)
+        rows.append([survival_text(found), risk_text(found.risk), events, median_text(tree, found)])
+    kept = 4 if any(row[3] for row in rows[1:]) else 3
+    return format_columns([row[:kept] for row in rows], sides="<>>>"[:kept])
 
 
 def _draw_branches(tree: Tree, width: int, missing: bool, sets: dict[str, int]) -> list[list[str]]:
@@ -279,14 +301,19 @@ class NodeTexts:
             return self._percent(float(self.tree.value[node, self.positive]))
         if self.tree.schema.target.is_classes:
             return format_outcome(self.tree, node)
+        if self.tree.schema.target.hazard is not None:
+            risk = float(self.tree.value[node, 0])
+            return self._percent(survive_horizon(self.tree.schema.target.hazard, risk))
         if self.decimals is None:
             return format_value(self.tree, node)
         return fixed_text(float(self.tree.value[node, 0]), self.decimals)
 
     def second_line(self, node: int) -> str:
-        """Format the predicted class below a risk, or the name of a quantile."""
+        """Format the predicted class below a probability, the risk below survival, or name a quantile."""
         if self.positive is not None:
             return f"predicts {format_outcome(self.tree, node)}"
+        if self.tree.schema.target.is_survival:
+            return f"risk {risk_text(float(self.tree.value[node, 0]))}"
         return format_leaf_statistic(self.tree)
 
     def support(self, node: int) -> tuple[str, ...]:
@@ -296,6 +323,13 @@ class NodeTexts:
 
     def _support(self, node: int) -> tuple[str, ...]:
         rows = rows_text(float(self.tree.count[node]))
+        if self.tree.schema.target.is_survival:
+            found = node_survival(self.tree, node)
+            if not found.n_rows:
+                return (rows,)
+            observed = f"observed {self._percent(found.observed or 0.0)}, " if found.is_outside else ""
+            interval = "" if found.interval is None else f"{observed}{self._percent_range(*found.interval)}"
+            return tuple(filter(None, (events_text(found), interval)))
         if self.tree.schema.target.is_classes and self.positive is None:
             outcome = class_outcome(self.tree, node, int(self.tree.outcome[node]))
             own = f"{self._percent(outcome.estimate)} · {rows}"
@@ -325,10 +359,13 @@ class NodeTexts:
             return ""
         if not self.tree.schema.target.is_classes:
             return self._mean_range(*ends)
+        return self._percent_range(*ends)
+
+    def _percent_range(self, low: float, high: float) -> str:
         if self.decimals is None:
-            return percent_range(*ends).replace(" to ", "\u2013")
+            return percent_range(low, high).replace(" to ", "\u2013")
         decimals = self.decimals
-        return "\u2013".join(f"{100 * end:.{decimals}f}" for end in ends) + " %"
+        return "\u2013".join(f"{100 * end:.{decimals}f}" for end in (low, high)) + " %"
 
     def _mean_range(self, low: float, high: float) -> str:
         texts = (
@@ -345,6 +382,8 @@ class NodeTexts:
         """Explain the numbers in the leaves; empty if they need no explanation."""
         if not self.tree.schema.target.is_classes:
             name = printable(self.tree.schema.target.name)
+            if self.tree.schema.target.is_survival:
+                return self._survival_key()
             if words := format_leaf_statistic(self.tree):
                 return f"In a leaf: the {words} of {name}, and its rows."
             if self._is_as_observed:
@@ -367,8 +406,24 @@ class NodeTexts:
         own = "" if self._is_as_observed else "the tree's estimate of "
         of = "the estimate" if self._is_about_estimate and own else "that rate"
         return (
-            f"In a leaf: {own}the probability of {name}, the predicted class, how many rows were {name}, "
-            f"and the 95 % interval of {of}."
+            f"In a leaf: {own}the probability of {name}, the predicted class, the number of rows with {name} "
+            f"and of all rows, and the 95 % interval of {of}."
+        )
+
+    def _survival_key(self) -> str:
+        shown = [node_survival(self.tree, leaf) for leaf in self.leaves]
+        interval = (
+            ", the 95 % interval of the observed survival" if any(each.interval for each in shown) else ""
+        )
+        curves = (
+            "; the dark curve is the observed survival up to the horizon (Kaplan-Meier), the blue one the "
+            "predicted survival"
+            if self.tree.curves is not None
+            else ""
+        )
+        return (
+            f"In a leaf: the predicted {format_leaf_statistic(self.tree)}, the risk relative to all rows, "
+            f"events and rows{interval}{curves}."
         )
 
     @property
@@ -447,4 +502,8 @@ def _leaf_text(tree: Tree, node: int, positive: int | None) -> str:
             select_probability(tree.value[node], positive, int(tree.outcome[node]))
         )
         value = f"{value}, {probability_name(target, positive)} = {probability}"
+    if target.is_survival:
+        found = node_survival(tree, node)
+        own = f"{format_leaf_statistic(tree)} {survival_text(found)}"
+        return f"{own}, risk {risk_text(found.risk)}, {events_text(found)}"
     return f"{printable(target.name)} = {value}, {rows_text(float(tree.count[node]))}"
