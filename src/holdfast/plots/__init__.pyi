@@ -14,6 +14,7 @@ from holdfast.plots.performance import DecisionCurveDisplay as DecisionCurveDisp
 from holdfast.plots.performance import OutOfBagDisplay as OutOfBagDisplay
 from holdfast.plots.performance import RocDisplay as RocDisplay
 from holdfast.plots.pruning import PruningDisplay as PruningDisplay
+from holdfast.plots.survival import SurvivalDisplay as SurvivalDisplay
 from holdfast.plots.tree import StagesDisplay as StagesDisplay
 from holdfast.plots.tree import TreeDisplay as TreeDisplay
 from holdfast.plots.tree import plot_tree as plot_tree

@@ -327,9 +327,9 @@ class NodeTexts:
             found = node_survival(self.tree, node)
             if not found.n_rows:
                 return (rows,)
-            observed = f"observed {self._percent(found.observed or 0.0)}, " if found.is_outside else ""
-            interval = "" if found.interval is None else f"{observed}{self._percent_range(*found.interval)}"
-            return tuple(filter(None, (events_text(found), interval)))
+            own = f"observed {self._percent(found.observed or 0.0)}, " if found.is_outside else ""
+            ends = "" if found.interval is None else f"{own}{self._percent_range(*found.interval)}"
+            return tuple(filter(None, (events_text(found), ends)))
         if self.tree.schema.target.is_classes and self.positive is None:
             outcome = class_outcome(self.tree, node, int(self.tree.outcome[node]))
             own = f"{self._percent(outcome.estimate)} · {rows}"
