@@ -17,6 +17,7 @@ from holdfast._text import join_parts, pluralize, printable
 from holdfast.data.encode import encode_rows
 from holdfast.data.frame import Frame
 from holdfast.data.schema import Feature, Label
+from holdfast.data.survival import survival_function
 from holdfast.errors import DataWarning, EngineError
 from holdfast.exports.formats import FORMATS, get_function
 from holdfast.exports.plain_model import PlainModel, PlainSplit, PlainTree, make_plain_model, unwrap_model
@@ -128,6 +129,8 @@ def check_export(model: Any, to: str, X: Any = None, exported: Any = None, **opt
             counts += [0, 0]
             continue
         ours, theirs = predict_model(found, part), module.predict_rows(exported, plain, part, **options)
+        if theirs.values.shape[1] < ours.values.shape[1]:  # scikit-learn predicts the risk alone
+            ours = replace(ours, values=ours.values[:, : theirs.values.shape[1]])
         engine, differs = theirs.engine, find_differences(ours, theirs)
         counts += [len(differs), int(differs.sum())]
         largest = max(largest, float(np.abs(ours.values - theirs.values).max()))
@@ -194,6 +197,9 @@ def predict_model(found: Tree | Ensemble, rows: Rows) -> EnginePredictions:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         values = found.values(frame)
+        if (hazard := target.hazard) is not None:
+            survival = survival_function(hazard, values[:, 0], [hazard.horizon])
+            values = np.column_stack([values[:, 0], survival])
         outcomes = list(found.predict(frame).tolist()) if target.is_classes else None
     return EnginePredictions(values, outcomes)
 
@@ -320,7 +326,7 @@ def make_unseen(feature: Feature) -> Sequence[Label]:
 class EnginePredictions:
     """Predictions of an engine, one entry per row."""
 
-    values: FloatArray  # (rows, classes) probabilities, or (rows, 1) numbers
+    values: FloatArray  # (rows, classes) probabilities, (rows, 1) numbers, or (rows, 2) risk and survival
     outcomes: Sequence[Label] | None  # the predicted classes; None where the target is a number
     engine: str = "holdfast"  # what computed it, with its version
 

@@ -7,7 +7,7 @@ nodes, so that no formula grows with the tree.
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from io import BytesIO
-from math import copysign
+from math import copysign, exp
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -106,6 +106,8 @@ class _Book:
                 self.book.active.cell(row, column, formula)
         self._add_sheet("Rules", rules, is_filtered=True)
         self._add_sheet("Nodes", list(self._list_nodes()))
+        if self.plain.notes:
+            self._add_sheet("Notes", [[name, note] for name, note in self.plain.notes.items()])
         if self.plain.target.is_classes:
             self._add_sheet("Classes", [[label] for label in self.plain.target.classes])
         if self.sets:
@@ -177,14 +179,16 @@ def _list_rules(model: Any) -> list[list[Any]]:
 
     found = unwrap_model(model)
     trees = list(found.trees) if isinstance(found, Ensemble) else [found]
-    names = [feature.name for feature in make_plain_model(model).columns]
-    target = trees[0].schema.target
-    titles = [f"p({name})" for name in format_class_names(target)]
-    rows: list[list[Any]] = [["tree", "leaf", *names, target.name, *titles, "rows"]]
+    plain = make_plain_model(model)
+    names, target = [feature.name for feature in plain.columns], plain.target
+    titles = plain.notes or [target.name, *(f"p({name})" for name in format_class_names(target))]
+    rows: list[list[Any]] = [["tree", "leaf", *names, *titles, "rows"]]
     for position, tree in enumerate(trees):
         for rule in tree_rules(tree):
             texts = {each.name: condition_text(each, missing=True) for each in rule.conditions}
             values = rule.value if target.is_classes else ()
+            if plain.hazard_at_horizon is not None:
+                values = (exp(-plain.hazard_at_horizon * float(rule.value[0])),)
             conditions = [texts.get(name, "") for name in names]
             rows.append([position, rule.leaf, *conditions, rule.outcome, *values, rule.count])
     return rows
@@ -221,7 +225,7 @@ class ScoreSheet:
         names = [feature.name for feature in self.plain.columns]
         walks = [f"tree {t} level {k + 1}" for t, depth in enumerate(self.depths) for k in range(depth)]
         sums = [f"sum {s + 1} of {v + 1}" for s in range(self.n_sums) for v in range(self.n_values)]
-        results = [*(f"p({label})" for label in self.plain.target.classes), "prediction"]
+        results = self.plain.numbers or [*(f"p({label})" for label in self.plain.target.classes), "prediction"]
         return [*names, *(f"read {name}" for name in names), *walks, *sums, *results]
 
     @property
@@ -237,7 +241,7 @@ class ScoreSheet:
     @property
     def first_result(self) -> int:
         """Number of the first column with a probability, or of the prediction."""
-        return self.n_columns - len(self.plain.target.classes)
+        return self.n_columns + 1 - (len(self.plain.numbers) or len(self.plain.target.classes) + 1)
 
     # -- formulas ---------------------------------------------------------------------------------------
 
@@ -303,18 +307,18 @@ class ScoreSheet:
 
     def _format_leaf(self, leaf: str) -> Iterator[str]:
         values = [self._value(leaf, place) for place in range(self.n_values)]
-        if not self.plain.target.is_classes:
-            yield f"={values[0]}"
-            return
         yield from (f"={value}" for value in values)
-        yield f"={self._node('J', leaf)}"
+        if self.plain.target.is_classes:
+            yield f"={self._node('J', leaf)}"
 
     def _format_link(self, scores: list[str], column: int, row: int) -> Iterator[str]:
         values = self._format_values(scores)
-        if not self.plain.target.is_classes:
-            yield f"={values[0]}"
-            return
+        if self.plain.hazard_at_horizon is not None:
+            power = f"{self.plain.hazard_at_horizon!r}*${_letters(column)}{row}"
+            values = [values[0], f"EXP(-MIN({power},709))"]
         yield from (f"={value}" for value in values)
+        if not self.plain.target.is_classes:
+            return
         cells = f"${_letters(column)}{row}:${_letters(column + len(values) - 1)}{row}"
         yield f"=INDEX(Classes!$A$1:$A${len(values)},MATCH(MAX({cells}),{cells},0))"
 
@@ -396,7 +400,7 @@ def predict_rows(
             first, last = ScoreSheet(plain).first_result, count_rows(part) + 1
             cells = compute(path).iter_rows(min_row=2, max_row=last, min_col=first, values_only=True)
             records += cells
-    values = np.array([record[: max(n_classes, 1)] for record in records], np.float64)
+    values = np.array([record[: n_classes or len(plain.numbers)] for record in records], np.float64)
     if not n_classes:
         return EnginePredictions(values, None, engine)
     # Spreadsheets have no integers: the equal class is meant.

@@ -27,7 +27,7 @@ def to_onnx(model: Any) -> bytes:
 
     Inputs are columns of shape (rows, 1): doubles for numbers, NaN where missing; strings for categories of
     text, where any other text counts as missing; doubles for numeric and boolean categories. Outputs are
-    `label` and `probabilities`, or `prediction`.
+    `label` and `probabilities`, or `prediction`; of survival models `risk` and, say, `survival_365`.
 
     Parameters
     ----------
@@ -74,6 +74,7 @@ class _Graph:
         leaves = self._leaves(self._features())
         outputs = self._single_tree(leaves) if self.plain.link is None else self._ensemble(leaves)
         graph = self.helper.make_graph(self.nodes, "holdfast", self.inputs, outputs, self.constants)
+        graph.doc_string = "\n".join(f"{name}: {note}" for name, note in self.plain.notes.items())
         opsets = [self.helper.make_opsetid("", OPSET), self.helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
         return self.helper.make_model(
             graph,
@@ -177,11 +178,17 @@ class _Graph:
 
     def _single_tree(self, leaves: Sequence[str]) -> list[Any]:
         of_tree = list(self.plain.trees[0].leaves.values())
-        values = self._node("Gather", self._constant(np.array([leaf.values for leaf in of_tree])), leaves[0])
+        table = np.array([leaf.values for leaf in of_tree])
         if not self.plain.target.is_classes:
-            return [self._output(values, "prediction", self.types.DOUBLE, 1)]
+            columns = [self._constant(table[:, [place]]) for place in range(table.shape[1])]
+            return self._numbers([self._node("Gather", column, leaves[0]) for column in columns])
+        values = self._node("Gather", self._constant(table), leaves[0])
         outcomes = self._constant(np.array([leaf.outcome for leaf in of_tree], np.int64))
         return self._classes(self._node("Gather", outcomes, leaves[0]), values)
+
+    def _numbers(self, values: Sequence[str]) -> list[Any]:
+        names = zip(self.plain.numbers, values, strict=True)
+        return [self._output(each, name, self.types.DOUBLE, 1) for name, each in names]
 
     def _classes(self, places: str, values: str) -> list[Any]:
         labels, kind = self._labels()
@@ -202,8 +209,11 @@ class _Graph:
         for tree, leaf in zip(self.plain.trees, leaves, strict=True):
             scores = self._node("Add", scores, self._node("Gather", self._constant(self._table(tree)), leaf))
         values = getattr(self, f"_link_{self.plain.link}")(scores)
+        if self.plain.hazard_at_horizon is not None:
+            power = self._node("Mul", values, self._constant(np.array(-self.plain.hazard_at_horizon)))
+            return self._numbers([values, self._node("Exp", power)])
         if not self.plain.target.is_classes:
-            return [self._output(values, "prediction", self.types.DOUBLE, 1)]
+            return self._numbers([values])
         return self._classes(self._node("ArgMax", values, axis=1, keepdims=0), values)
 
     def _table(self, tree: PlainTree) -> NDArray[np.float64]:
@@ -322,7 +332,7 @@ def predict_rows(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredic
     engine = f"onnxruntime {onnxruntime.__version__}"
     results = session.run(None, columns if count_rows(rows) else {})
     if not plain.target.is_classes:
-        return EnginePredictions(results[0], None, engine)
+        return EnginePredictions(np.hstack(results), None, engine)
     by_name = {str(label): label for label in plain.target.classes}
     outcomes = [by_name[each] if isinstance(each, str) else each for each in results[0].tolist()]
     return EnginePredictions(results[1], outcomes, engine)

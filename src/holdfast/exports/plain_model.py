@@ -1,16 +1,20 @@
 """A model as every format writes it: trees as lists of splits and leaves, and a link.
 
 No format reads the arrays of a tree: the meaning of a split, the side of missing values and unseen
-categories, and the values that leaves add are computed here, once.
+categories, the values that leaves add, and how survival follows from a risk are computed here, once.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import exp
 from typing import Any
 
 import numpy as np
 
+from holdfast._text import number_text, printable
 from holdfast.data.schema import Feature, Label, Target
+from holdfast.data.survival import cumulative_hazard
 from holdfast.errors import ExportError
 from holdfast.tree.check import Link
 from holdfast.tree.ensemble import Ensemble, weighted_values
@@ -51,7 +55,8 @@ class PlainSplit:
 class PlainLeaf:
     """A leaf."""
 
-    values: tuple[float, ...]  # added to the scores; of a single tree its class fractions or mean
+    # Added to the scores; of a single tree its class fractions, its mean, or its risk and survival.
+    values: tuple[float, ...]
     outcome: int  # index of its class; -1 for a number
 
 
@@ -100,6 +105,31 @@ class PlainModel:
         return len(self.start)
 
     @property
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the predicted numbers: risk and survival, or the prediction; none for classes."""
+        return () if self.target.is_classes else tuple(self.notes) or ("prediction",)
+
+    @cached_property
+    def hazard_at_horizon(self) -> float | None:
+        """Cumulative hazard of all rows, of which survival is exp(-risk * hazard); None without survival."""
+        hazard = self.target.hazard
+        return None if hazard is None else float(cumulative_hazard(hazard, hazard.horizon))
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What risk and survival are, by name; empty for other models."""
+        hazard = self.target.hazard
+        if hazard is None:
+            return {}
+        horizon, event = number_text(hazard.horizon, 15), repr(self.target.name)
+        until = f"{hazard.time!r} {horizon} {getattr(hazard, 'unit', None) or ''}".rstrip()
+        return {
+            "risk": f"hazard of {event} as a multiple of that of all training rows",
+            f"survival_{horizon}": f"probability of no {event} until {until}, "
+            f"exp(-risk * {self.hazard_at_horizon!r})",
+        }
+
+    @property
     def splits(self) -> Iterator[PlainSplit]:
         """All splits of all trees."""
         return (split for tree in self.trees for split in tree.splits.values())
@@ -133,8 +163,20 @@ def make_plain_model(model: Any) -> PlainModel:
     used = sorted({int(index) for tree in trees for index in np.unique(tree.feature) if index != LEAF})
     columns = tuple(found.schema.features[index] for index in used)
     if isinstance(found, Tree):
-        return PlainModel(columns, found.schema.target, (_plain_tree(found, found.value.tolist()),))
+        plain = PlainModel(columns, found.schema.target, (_plain_tree(found, found.value.tolist()),))
+        return plain if plain.hazard_at_horizon is None else _add_survival(plain, plain.hazard_at_horizon)
     return _plain_ensemble(found, columns)
+
+
+def _add_survival(plain: PlainModel, hazard: float) -> PlainModel:
+    """Add to the risk of every leaf of a single tree the survival that follows from it."""
+    nodes = tuple(
+        replace(node, values=(node.values[0], exp(-node.values[0] * hazard)))
+        if isinstance(node, PlainLeaf)
+        else node
+        for node in plain.trees[0].nodes
+    )
+    return replace(plain, trees=(replace(plain.trees[0], nodes=nodes),))
 
 
 def _plain_ensemble(ensemble: Ensemble, columns: tuple[Feature, ...]) -> PlainModel:

@@ -30,7 +30,7 @@ def to_pmml(model: Any) -> bytes:
     """Export as a PMML 4.4 file with the same predictions.
 
     It is read by evaluators in Java, Python and R. Fields have the names of the columns; a missing value is a
-    missing field.
+    missing field. Of survival models, the outputs are `risk` and, say, `survival_365`.
 
     Parameters
     ----------
@@ -51,12 +51,15 @@ def to_pmml(model: Any) -> bytes:
     _check_texts(plain)
     root = Element("PMML", xmlns=NAMESPACE, version="4.4")
     header = _child(root, "Header")
+    header.attrib |= {"description": "; ".join(map(": ".join, plain.notes.items()))} if plain.notes else {}
     _child(header, "Application", name="holdfast", version=__version__)
     dictionary = _child(root, "DataDictionary")
     _field(dictionary, plain.target.name, plain.target.classes)
     for feature in plain.columns:
         _field(dictionary, feature.name, feature.categories)
     root.append(_single_tree(plain) if plain.link is None else _ensemble(plain))
+    if plain.notes:
+        _survival_outputs(root[-1], plain)
     ElementTree.indent(root)
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
@@ -337,6 +340,19 @@ def _outputs(model: Element, plain: PlainModel) -> None:
         )
 
 
+def _survival_outputs(model: Element, plain: PlainModel) -> None:
+    """Add the risk, which is the predicted value, and survival, which is computed from it."""
+    outputs = Element("Output")
+    model.insert(1, outputs)  # after the mining schema
+    kind = {"optype": "continuous", "dataType": "double"}
+    risk, survival = plain.numbers
+    _child(outputs, "OutputField", name=risk, feature="predictedValue", **kind)
+    computed = _child(outputs, "OutputField", name=survival, feature="transformedValue", **kind)
+    product = _child(_child(computed, "Apply", function="exp"), "Apply", function="*")
+    _child(product, "Constant", dataType="double").text = repr(-(plain.hazard_at_horizon or 0.0))
+    _child(product, "FieldRef", field=risk)
+
+
 # -- texts that XML cannot hold ----------------------------------------------------------------------------
 
 
@@ -345,7 +361,7 @@ def _check_texts(plain: PlainModel) -> None:
         (plain.target.name, plain.target.classes),
         *((each.name, each.categories) for each in plain.columns),
     ]
-    names = [name for name, _ in fields]
+    names = [*plain.notes, *(name for name, _ in fields)]
     if len(set(names)) < len(names) or any(
         name.startswith(SCORE) and name[len(SCORE) :].isdigit() for name in names
     ):
@@ -389,7 +405,8 @@ def predict_rows(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredic
     engine = f"JPMML-Evaluator {jpmml_evaluator.__version__}"
     target = plain.target
     if not target.is_classes:
-        return EnginePredictions(predicted[[target.name]].to_numpy(np.float64), None, engine)
+        names = [*plain.notes] or [target.name]
+        return EnginePredictions(predicted[names].to_numpy(np.float64), None, engine)
     names = [f"probability({_text(label)})" for label in target.classes]
     return EnginePredictions(
         predicted[names].to_numpy(np.float64),

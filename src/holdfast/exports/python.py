@@ -31,7 +31,7 @@ def to_python(model: Any) -> str:
     """Export as a Python module with one function, `predict(row)`, without dependencies.
 
     A row is a dictionary of columns by name; None, NaN and absent values are missing. The function returns
-    the class and a dictionary of probabilities, or a number.
+    the class and a dictionary of probabilities, or a number, or a dictionary of risk and survival.
 
     Parameters
     ----------
@@ -55,8 +55,9 @@ def to_python(model: Any) -> str:
                 f"tree {position} has {tree.depth} levels of splits, and Python has room for {DEEPEST} "
                 "levels of indentation: prune it, or export it to another format."
             )
-    what = "class and the probabilities" if plain.target.is_classes else "number"
+    what = "class and the probabilities" if plain.target.is_classes else " and ".join(plain.notes) or "number"
     lines = [f'"""The {what} of a row, a dictionary of columns by name."""']
+    lines += [f"# {name}: {note}" for name, note in plain.notes.items()]
     for place, feature in enumerate(plain.columns):
         lines += [
             f"x{place} = row.get({feature.name!a})",
@@ -87,6 +88,8 @@ def _write_ensemble(plain: PlainModel) -> list[str]:
         lines += _write_nodes(plain, tree, partial(_write_addition, tree.output))
     assert plain.link is not None
     lines += [line.replace("{total}", repr(plain.total_weight)) for line in _LINKS[plain.link]]
+    if plain.notes:
+        lines.append(f"values.append({_E} ** -min({plain.hazard_at_horizon!r} * values[0], 709.0))")
     classes = "[" + ", ".join(map(ascii, plain.target.classes)) + "]"
     return [*lines, *_write_return(plain, f"{classes}[values.index(max(values))]")]
 
@@ -98,9 +101,11 @@ def _write_addition(output: int, leaf: PlainLeaf) -> list[str]:
 
 def _write_return(plain: PlainModel, outcome: str) -> list[str]:
     if not plain.target.is_classes:
-        return ["return values[0]"]
-    pairs = [f"{label!a}: values[{place}]" for place, label in enumerate(plain.target.classes)]
-    return [f"return {outcome}, {{{', '.join(pairs)}}}"]
+        if not plain.notes:
+            return ["return values[0]"]
+    pairs = [f"{name!a}: values[{place}]" for place, name in enumerate(plain.target.classes or plain.notes)]
+    outcome = f"{outcome}, " if plain.target.is_classes else ""
+    return [f"return {outcome}{{{', '.join(pairs)}}}"]
 
 
 # -- nodes ------------------------------------------------------------------------------------------------
@@ -148,6 +153,7 @@ def predict_rows(exported: str, plain: PlainModel, rows: Rows) -> EnginePredicti
     ]
     engine = f"Python {python_version()}"
     if not classes:
-        return EnginePredictions(np.array(predicted, np.float64)[:, None], None, engine)
+        numbers = [[each[name] for name in plain.notes] if plain.notes else [each] for each in predicted]
+        return EnginePredictions(np.array(numbers, np.float64), None, engine)
     values = np.array([[values[label] for label in classes] for _, values in predicted])
     return EnginePredictions(values, [outcome for outcome, _ in predicted], engine)

@@ -30,6 +30,8 @@ def to_sklearn(model: Any) -> Any:
     Boosting and AdaBoost become a HistGradientBoostingClassifier or HistGradientBoostingRegressor, which
     compares numbers in 64 bits and takes columns of up to 255 categories as they are.
 
+    Survival models become regressors of the relative risk.
+
     Parameters
     ----------
     model : Tree, Ensemble or fitted estimator

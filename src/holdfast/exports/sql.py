@@ -28,8 +28,9 @@ def to_sql(
 ) -> str:
     """Export as a query that selects, for every row, the columns to keep and the prediction.
 
-    The columns of the prediction are `prediction` and, for classes, `p(class)` for each class. Missing values
-    are NULL, not NaN.
+    The columns of the prediction are `prediction` and, for classes, `p(class)` for each class; of a survival
+    model they are `risk` and survival to the horizon, such as `survival_365`. Missing values are NULL, not
+    NaN.
 
     Parameters
     ----------
@@ -61,12 +62,13 @@ def to_sql(
         raise ExportError(f"keep={keep!r} is a text: it must be a list of columns, such as [{keep!r}].")
     plain, words = make_plain_model(model), Dialect.of(dialect)
     kept = tuple(feature.name for feature in plain.columns) if keep is None else tuple(keep)
+    notes = "".join(f"-- {name}: {note}\n" for name, note in plain.notes.items())
     if view is None:
         if key is not None:
             raise ExportError(f"key={key!r} joins views: name the view that predicts, view='scored'.")
-        return words.translate(Query(plain, table, kept, words).text())
+        return notes + words.translate(Query(plain, table, kept, words).text())
     statements = Views(plain, table, kept, words, view, key).statements()
-    return ";\n\n".join(words.translate(each).rstrip() for each in statements) + ";\n"
+    return notes + ";\n\n".join(words.translate(each).rstrip() for each in statements) + ";\n"
 
 
 # -- running it -------------------------------------------------------------------------------------------
@@ -96,7 +98,7 @@ def predict_rows(
     """Predict with the query or view, by DuckDB or SQLite."""
 
     result, engine = run_query(exported, plain, rows, table=table, extra=keep or (), **options)
-    n_predicted = len(plain.target.classes) + 1  # the last columns
+    n_predicted = len(plain.numbers) or len(plain.target.classes) + 1  # the last columns
     records = [record[-n_predicted:] for record in result]
     if not plain.target.is_classes:
         return EnginePredictions(np.array(records, np.float64), None, engine)
@@ -207,10 +209,14 @@ class Query:
             for place in range(len(next(iter(leaves.values())).values))
         ]
         if not target.is_classes:
-            return [f"{values[0]} AS {quote_identifier(self._find_free(PREDICTION))}"]
+            return self._name_numbers(values)
         classes = self._class_literals()
         outcome = _by_leaf(leaf, {node: classes[each.outcome] for node, each in leaves.items()})
         return self._name_classes(outcome, values)
+
+    def _name_numbers(self, values: Sequence[str]) -> list[str]:
+        names = map(self._find_free, self.model.numbers)
+        return [f"{each} AS {quote_identifier(name)}" for name, each in zip(names, values, strict=True)]
 
     def _name_classes(self, outcome: str, values: Sequence[str]) -> list[str]:
         names = [
@@ -252,7 +258,10 @@ class Query:
         """Return the result columns."""
         values = getattr(self, f"_link_{self.model.link}")(scores)
         if not self.model.target.is_classes:
-            return [f"{values[0]} AS {quote_identifier(self._find_free(PREDICTION))}"]
+            if self.model.hazard_at_horizon is not None:
+                power = f"{format_number(self.model.hazard_at_horizon)} * {values[0]}"
+                values = [values[0], f"EXP(-{self.dialect.least([power, format_number(709.0)])})"]
+            return self._name_numbers(values)
         values = self.add_step(
             "linked", [], list(zip(self.make_aliases("value", len(values)), values, strict=True))
         )
