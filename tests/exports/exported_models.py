@@ -12,6 +12,8 @@ from holdfast import (
     BoostingRegressor,
     ForestClassifier,
     ForestRegressor,
+    SurvivalForest,
+    SurvivalTree,
     TreeClassifier,
     TreeRegressor,
 )
@@ -45,7 +47,7 @@ def rows() -> pd.DataFrame:
 
 @cache
 def target(kind: str) -> Any:
-    """What depends on all columns: two classes, four of them, a number, or a count."""
+    """What depends on all columns: two classes, four of them, a number, a count, or times and events."""
     frame, noise = rows(), np.random.default_rng(1).normal(0, 0.4, len(rows()))
     score = (
         (frame["age"].isna() | (frame["age"] > 52)) * 1.0
@@ -56,6 +58,9 @@ def target(kind: str) -> Any:
         + (frame["zip"].astype(int) % 3) * 0.4
         + noise
     ).to_numpy()
+    if kind == "survival":
+        time = np.ceil(np.random.default_rng(2).exponential(1000 / np.exp(score)))
+        return np.minimum(time, 365.0), time < 300
     if kind == "two":
         return np.where(score > np.median(score), 'y"es', "no's")
     if kind == "four":
@@ -80,6 +85,12 @@ MODELS = {
     "boosted number": lambda: BoostingRegressor(n_estimators=3).fit(rows(), target("number")),
     "boosted count": lambda: BoostingRegressor(n_estimators=3, loss="poisson").fit(rows(), target("count")),
     "adaboost": lambda: AdaBoostClassifier(n_estimators=3).fit(rows(), target("two")),
+    "survival tree": lambda: SurvivalTree(max_depth=4, horizon=200, time_unit="days").fit(
+        rows(), target("survival")
+    ),
+    "survival forest": lambda: SurvivalForest(3, random_state=0, max_depth=4).fit(
+        rows(), target("survival"), np.arange(160.0) % 3
+    ),
     "adaboost four": lambda: AdaBoostClassifier(n_estimators=3).fit(rows(), target("four")),
 }
 

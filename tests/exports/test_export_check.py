@@ -26,7 +26,7 @@ ENGINES = {
 NEEDED = {"duckdb": "duckdb", "onnxruntime": "onnxruntime", "jpmml": "jpmml_evaluator"}
 # Those that take a second a model run on one of each kind.
 FEW = {
-    "duckdb": ("deep tree", "forest", "boosted four", "boosted count"),
+    "duckdb": ("deep tree", "forest", "boosted four", "boosted count", "survival tree", "survival forest"),
     "onnxruntime": tuple(name for name in MODELS if name != "one leaf"),  # no input, no graph
 }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast._text import label_text, number_text, printable, probability_text, rows_text
-from holdfast.data.survival import survival_function
+from holdfast.data.survival import name_survival, survival_function
 from holdfast.errors import ExportError
 from holdfast.exports.plain_model import unwrap_model
 from holdfast.tree.frame import node_columns
@@ -139,8 +139,8 @@ def _leaf_lines(tree: Tree, columns: dict[str, list[Any]], number: int) -> tuple
     target = tree.schema.target
     if (hazard := target.hazard) is not None:
         survival = float(survival_function(hazard, outcome, [hazard.horizon])[0])
-        until = f"{number_text(hazard.horizon)} {getattr(hazard, 'unit', None) or ''}".rstrip()
-        return f"risk = {number_text(outcome, 3)}", f"survival to {until} = {probability_text(survival)}", rows
+        shown = f"{printable(name_survival(hazard))} = {probability_text(survival)}"
+        return f"relative risk = {number_text(outcome, 3)}", shown, rows
     if not target.is_classes:
         return f"{printable(target.name)} = {number_text(outcome)}", rows
     positive = positive_class(tree)

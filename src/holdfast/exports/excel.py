@@ -225,7 +225,10 @@ class ScoreSheet:
         names = [feature.name for feature in self.plain.columns]
         walks = [f"tree {t} level {k + 1}" for t, depth in enumerate(self.depths) for k in range(depth)]
         sums = [f"sum {s + 1} of {v + 1}" for s in range(self.n_sums) for v in range(self.n_values)]
-        results = self.plain.numbers or [*(f"p({label})" for label in self.plain.target.classes), "prediction"]
+        results = self.plain.numbers or [
+            *(f"p({label})" for label in self.plain.target.classes),
+            "prediction",
+        ]
         return [*names, *(f"read {name}" for name in names), *walks, *sums, *results]
 
     @property

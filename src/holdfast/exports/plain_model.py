@@ -122,7 +122,7 @@ class PlainModel:
         if hazard is None:
             return {}
         horizon, event = number_text(hazard.horizon, 15), repr(self.target.name)
-        until = f"{hazard.time!r} {horizon} {getattr(hazard, 'unit', None) or ''}".rstrip()
+        until = f"{hazard.time!r} {horizon} {printable(hazard.unit or '')}".rstrip()
         return {
             "risk": f"hazard of {event} as a multiple of that of all training rows",
             f"survival_{horizon}": f"probability of no {event} until {until}, "

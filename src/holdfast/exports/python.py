@@ -100,9 +100,8 @@ def _write_addition(output: int, leaf: PlainLeaf) -> list[str]:
 
 
 def _write_return(plain: PlainModel, outcome: str) -> list[str]:
-    if not plain.target.is_classes:
-        if not plain.notes:
-            return ["return values[0]"]
+    if not plain.target.is_classes and not plain.notes:
+        return ["return values[0]"]
     pairs = [f"{name!a}: values[{place}]" for place, name in enumerate(plain.target.classes or plain.notes)]
     outcome = f"{outcome}, " if plain.target.is_classes else ""
     return [f"return {outcome}{{{', '.join(pairs)}}}"]
