@@ -23,7 +23,7 @@ def model(yes: np.ndarray, tree: object = None, seconds: float = 1.0) -> FittedM
 
 
 def measured(pair: Retraining) -> dict[str, float]:
-    return {each.name: each.formula(pair) for each in measures_for(pair.truth.target.is_classes)}
+    return {each.name: each.formula(pair) for each in measures_for(pair.truth.target.task)}
 
 
 def test_four_rows_by_hand() -> None:

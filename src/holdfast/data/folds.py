@@ -300,8 +300,10 @@ def draw_positions(strata: LongArray, keys: KeyArray, stream: Stream) -> FloatAr
 
 
 def assign_strata(table: Table, stage: LongArray | None = None) -> LongArray:
-    """Assign strata by class, or by bin of a numeric target, and by stage; the rarest come first."""
-    if table.schema.target.is_classes:
+    """Assign strata by class, event or bin of a numeric target, and by stage; the rarest come first."""
+    if table.survival is not None:
+        classes = table.survival.event.astype(np.int64)
+    elif table.schema.target.is_classes:
         classes = table.target.astype(np.int64)
     else:
         n_bins = max(1, min(N_BINS, table.n_rows // N_BINS))

@@ -91,6 +91,17 @@ def read_survival(y: Any, n_rows: int | None = None) -> NDArray[Any]:
     return read
 
 
+def is_survival(y: Any) -> bool:
+    """Return True if y can only be times to an event: an array with fields, or a tuple of columns.
+
+    >>> is_survival(([5.0, 8.0], [True, False])), is_survival([5.0, 8.0])
+    (True, False)
+    """
+    if isinstance(y, tuple):
+        return len(y) in (2, 3) and all(hasattr(line, "__len__") and not isinstance(line, str) for line in y)
+    return isinstance(y, np.ndarray) and y.dtype.names is not None
+
+
 def _name_columns(y: Any) -> dict[str, Any]:
     """Find time, event and perhaps entry, in this order, with their names."""
     usual = ("time", "event", "entry")

@@ -54,6 +54,7 @@ def retrain_audit(
     groups: Any = None,
     stage: Any = None,
     sample_weight: Any = None,
+    horizon: float | None = None,
     label_weight: float = 10.0,
     n_jobs: int | None = None,
     random_state: int = 0,
@@ -78,7 +79,7 @@ def retrain_audit(
     X : array or frame of shape (n_rows, n_features)
         The features.
     y : array of shape (n_rows,)
-        The target: classes or numbers.
+        The target: classes or numbers; or times to an event, see `read_survival`.
     changes : list of str, or str, default: all
         "overlap": two samples of 75 % that share 50 %. "staged": half of the rows and then all of them, or,
         with a `stage`, all rows up to one stage and then up to the next. Small changes of one sample: "fewer
@@ -94,6 +95,9 @@ def retrain_audit(
         Years or cohorts in their order.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows, for training and for all figures.
+    horizon : float, optional
+        Of times to an event: changes of predictions are those of the survival to this time, of models with
+        `predict_survival_function`. Default: as of `SurvivalTree`, from all rows.
     label_weight : float, default 10.0
         Weight of a different outcome in a tree distance. Distances are measured on the schema of the rows
         that are not held out.
@@ -134,7 +138,7 @@ def retrain_audit(
                 for name, each in own.items()
             }
         )
-        given = EvaluationData.read(X, y, sample_weight, task, groups=groups, stage=stage)
+        given = EvaluationData.read(X, y, sample_weight, task, groups=groups, stage=stage, horizon=horizon)
         data, order = given.in_fixed_order()
         audited = _make_methods(named, data)
         resamples = [Resample(data, number, random_state, test_size) for number in range(n_repeats)]
@@ -281,6 +285,7 @@ def _train_method(resamples: Sequence[Resample], task: tuple[Training, FittedMod
             X_test=columns.X_test,
             previous=None if previous is None else previous.model,
             with_classes=True,
+            times=None if data.target.hazard is None else np.array([data.target.hazard.horizon]),
         )
         tree = extract_tree(fitted.model, data, columns.schema, columns.X, resample.pool)
     except ParameterError:
@@ -306,7 +311,9 @@ def _compare(
     rows = resample.test[tested]
     before, after = (
         model._replace(
-            values=model.values[tested], classes=None if model.classes is None else model.classes[tested]
+            values=model.values[tested],
+            classes=None if model.classes is None else model.classes[tested],
+            survival=None if model.survival is None else model.survival[tested],
         )
         for model in (models[trained.before.key], models[trained.after.key])
     )
@@ -317,7 +324,7 @@ def _compare(
         "change": pair.change,
         "repeat": resample.number,
         "part": pair.part,
-        **{each.name: float(each.formula(both)) for each in measures_for(data.target.is_classes)},
+        **{each.name: float(each.formula(both)) for each in measures_for(data.target.task)},
     }
     return record, rows, both.moved, both.flipped.astype(np.float64)
 
@@ -442,9 +449,13 @@ class ChangingRows:
 
     @cached_property
     def trees(self) -> dict[str, Tree]:
-        """For each method a small regression tree of the changes."""
+        """For each method a small regression tree of the changes; without those whose changes are unknown."""
         figures = self.flips if self.is_classes else self.churn
-        return {name: grow_summary_tree(self.table, values) for name, values in figures.items()}
+        return {
+            name: grow_summary_tree(self.table, values)
+            for name, values in figures.items()
+            if not np.isnan(values).all()
+        }
 
     def records(self) -> Records:
         """Return one record per method and row that was tested: its number, churn and flips."""
@@ -512,7 +523,7 @@ class RetrainAudit:
     @property
     def measures(self) -> tuple[Measure, ...]:
         """The measures for such a target; the score comes first."""
-        return measures_for(self.target.is_classes)
+        return measures_for(self.target.task)
 
     @cached_property
     def table(self) -> Records:

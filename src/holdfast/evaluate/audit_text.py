@@ -16,12 +16,14 @@ from holdfast._text import (
     wrap_lines,
 )
 from holdfast._view import Picture, Section, TextTable, View
+from holdfast.data.schema import Target
+from holdfast.data.survival import name_survival
 from holdfast.evaluate.audit import ChangingRows, Record, RetrainAudit
 from holdfast.evaluate.measures import Measure
 from holdfast.evaluate.methods import SMALL_CHANGES
 
 WIDTH = 100  # columns of sentences
-WITH_ERRORS = ("auc", "r2", "distance", "churn")
+WITH_ERRORS = ("auc", "r2", "concordance", "distance", "churn")
 LEFT_OUT = ("log_loss", "brier", "same_rules")  # of the tables in words; `table` has all
 SPARE = ("per leaf", "rank", "negative", "seconds", "identical")  # what a narrow table does without, in turn
 _Grid = list[list[str]]  # lines of cells, the headings first
@@ -39,20 +41,28 @@ _CAPTIONS = {
 def audit_summary(audit: RetrainAudit) -> str:
     """Summarise the fraction of rows that change, by method, the most stable first, and the protocol."""
     measure = "flips" if audit.target.is_classes else "churn"
-    order = sorted(audit.methods, key=lambda name: audit.mean(name, measure))
-    first, *others = ((printable(name), _percent_text(audit, name, measure)) for name in order)
-    verb = (
-        f"changes the class of {first[1]} of the rows"
-        if audit.target.is_classes
-        else f"changes its predictions by {first[1]} of the standard deviation of the target"
-    )
-    rest = "".join(f"; {title} {figure}" for title, figure in others)
+    known = [name for name in audit.methods if not isnan(audit.mean(name, measure))]
+    order = sorted(known, key=lambda name: audit.mean(name, measure))
+    finding = "No method predicts survival"
+    if order:
+        first, *others = ((printable(name), _percent_text(audit, name, measure)) for name in order)
+        rest = "".join(f"; {title} {figure}" for title, figure in others)
+        finding = f"Retrained, {first[0]} changes {_describe_change(audit.target, first[1])}{rest}"
     times = "once" if audit.n_repeats == 1 else f"{audit.n_repeats} times"
     return (
-        f"Retrained, {first[0]} {verb}{rest}. "
+        f"{finding}. "
         f"({_caption(audit, audit.changes[0])}; tested {times} on {100 * audit.test_size:.0f} % of the rows, "
         "untouched.)"
     )
+
+
+def _describe_change(target: Target, figure: str) -> str:
+    """Describe what changes by this figure."""
+    if target.is_classes:
+        return f"the class of {figure} of the rows"
+    if target.hazard is not None:
+        return f"its predicted {name_survival(target.hazard)} by {figure} on average"
+    return f"its predictions by {figure} of the standard deviation of the target"
 
 
 def _percent_text(audit: RetrainAudit, method: str, measure: str) -> str:
@@ -105,6 +115,10 @@ def audit_legend(audit: RetrainAudit, headings: Iterable[str] | None = None) -> 
     moved = (
         "probabilities" if audit.target.is_classes else "predictions, in standard deviations of the target"
     )
+    ranked = "predictions"
+    if audit.target.hazard is not None:
+        moved = f"predicted {name_survival(audit.target.hazard)}, from 0 to 1"
+        ranked = "risks, with ties (tau-b)"
     meanings = {
         **names,
         "distance": f"between the trees, label weight {audit.label_weight:g}",
@@ -112,7 +126,7 @@ def audit_legend(audit: RetrainAudit, headings: Iterable[str] | None = None) -> 
         "flips": "rows whose class changes",
         "negative": "rows that were right and become wrong",
         "leaves": "leaves of a tree, on average",
-        "rank": "Kendall's tau of the predictions",
+        "rank": f"Kendall's tau of the {ranked}",
         "same root": "pairs of trees whose first split is on the same feature",
         "identical": "nothing changed",
     }
@@ -247,4 +261,6 @@ def list_changing_groups(rows: ChangingRows) -> Iterator[tuple[str, list[str]]]:
 def _change_text(rows: ChangingRows, moved: float) -> str:
     if rows.is_classes:
         return f"{percent_text(moved)} change class"
+    if rows.table.survival is not None:
+        return f"predicted survival changes by {percent_text(moved)} on average"
     return f"predictions change by {percent_text(moved)} of the standard deviation"

@@ -29,6 +29,7 @@ from holdfast.evaluate.folds import make_folds
 from holdfast.evaluate.methods import make_seeded, read_models
 from holdfast.parallel.tasks import check_jobs, run_all
 from holdfast.scoring.metric import Metric, Score, TrueValues, check_unscored_folds, make_metric
+from holdfast.scoring.survival import brier_times
 
 CONFIDENCE = 0.95  # of the test that separates a difference from noise
 FEW = 2.0  # ratio of the quantile to the normal one from which folds are few: 6.5 for two, 2.2 for three
@@ -45,6 +46,7 @@ def compare_models(
     groups: Any = None,
     stage: Any = None,
     strict_groups: bool = False,
+    horizon: float | None = None,
     baseline: str | None = None,
     on_error: str = "raise",
     n_jobs: int | None = None,
@@ -64,14 +66,14 @@ def compare_models(
     X : array or frame of shape (n_rows, n_features)
         The features.
     y : array of shape (n_rows,)
-        The target: classes or numbers.
+        The target: classes or numbers; or times to an event, see `read_survival`.
     cv : int, float, splitter or list of pairs, default 5
         A number of folds, a fraction of rows to hold out once, a splitter of scikit-learn, or pairs of row
         numbers. Folds hold out whole `groups`, divide classes evenly and do not depend on the order of rows.
         With a `stage`, each later stage is predicted by models of all earlier ones, and `cv` is the greatest
         number of folds: if there are more stages, some are pooled.
     scoring : str, callable or list of them, optional
-        Metrics, as in `make_metric`; the first decides the order. Default: "auc" or "r2".
+        Metrics, as in `make_metric`; the first decides the order. Default: "auc", "r2" or "concordance".
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows, for training and for scores.
     groups : array of shape (n_rows,), optional
@@ -81,6 +83,9 @@ def compare_models(
     strict_groups : bool, default False
         With `stage` and `groups`: also leave out earlier rows of a group that is held out, and report how
         many rows, and which fractions of the classes, remain.
+    horizon : float, optional
+        Of times to an event, the time up to which "uno", "auc" and "brier" score. Default: as of
+        `SurvivalTree`, from all rows.
     baseline : str, optional
         The model that others are compared with. Default: the one with the best mean.
     on_error : {"raise", "skip"}, default "raise"
@@ -108,7 +113,9 @@ def compare_models(
     named = read_models(models)
     _check_choices(named, baseline, on_error)
     own = {name: each for name, each in named.items() if hasattr(each, "fit")}
-    data = EvaluationData.read(X, y, sample_weight, find_task(own), groups=groups, stage=stage)
+    data = EvaluationData.read(
+        X, y, sample_weight, find_task(own), groups=groups, stage=stage, horizon=horizon
+    )
     metrics = make_metrics(scoring, data.table)
     task: Task = data.target.task
     for name, model in named.items():
@@ -152,6 +159,12 @@ def _check_model(name: str, model: Any, data: EvaluationData, metrics: Sequence[
         raise ParameterError(
             f"The model {name!r} has no predict_proba, and scoring={in_need[0]!r} needs class "
             f"probabilities: score by 'accuracy', or add them by CalibratedClassifierCV({kind}())."
+        )
+    by_survival = [metric.name for metric in metrics if metric.by_survival]
+    if by_survival and not hasattr(model, "predict_survival_function"):
+        raise ParameterError(
+            f"The model {name!r} has no predict_survival_function, and scoring={by_survival[0]!r} needs "
+            f"probabilities to survive: score by 'concordance', or leave {kind} out."
         )
 
 
@@ -219,9 +232,11 @@ def _run_fold(
     fold = folds[place]
     training, held_out = np.repeat(np.arange(len(fold.times)), fold.times), np.flatnonzero(fold.held_out)
     by_classes = any(metric.by_labels for metric in metrics)
+    hazard = data.target.hazard if any(metric.by_survival for metric in metrics) else None
+    times = None if hazard is None else brier_times(hazard)
     try:
         fitted = fit_and_predict(
-            clone(models[name]), data, training, held_out, with_classes=by_classes
+            clone(models[name]), data, training, held_out, with_classes=by_classes, times=times
         )._replace(model=None)
         scores = tuple(_score(metric, fitted, data.true_values(held_out), len(folds)) for metric in metrics)
     except Exception as error:
@@ -231,12 +246,13 @@ def _run_fold(
         raise ModelError(
             f"The model {name!r} failed on fold {place + 1} of {len(folds)}. {reason}"
         ) from error
-    return FoldResult(scores, fitted)
+    return FoldResult(scores, fitted._replace(survival=None))
 
 
 def _score(metric: Metric, fitted: FittedModel, true_values: TrueValues, n_folds: int) -> Score:
     """Score the predictions of a fold; with its error by the rows, if the fold is the only one."""
     predicted = fitted.one_hot() if metric.by_labels and fitted.classes is not None else fitted.values
+    predicted = fitted.survival if metric.by_survival and fitted.survival is not None else predicted
     if n_folds == 1:
         return metric.score(predicted, true_values)
     return Score(metric.value(predicted, true_values), 0.0)

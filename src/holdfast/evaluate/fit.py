@@ -1,5 +1,6 @@
 """The harness of compare and audit: read the rows, fit a model on some of them, and predict others."""
 
+import inspect
 import sys
 import time
 import warnings
@@ -17,6 +18,7 @@ from holdfast.data.folds import read_groups, read_stage, renumber_groups, subset
 from holdfast.data.frame import Frame, make_frame
 from holdfast.data.row_order import find_fixed_order
 from holdfast.data.schema import Schema, Target
+from holdfast.data.survival import is_survival, read_survival
 from holdfast.data.table import Table
 from holdfast.data.target import Task, get_target_name, read_vector
 from holdfast.errors import DataError, DataWarning, ParameterError
@@ -36,15 +38,26 @@ class EvaluationData:
 
     @classmethod
     def read(
-        cls, X: Any, y: Any, weight: Any, task: Task | None, *, groups: Any = None, stage: Any = None
+        cls,
+        X: Any,
+        y: Any,
+        weight: Any,
+        task: Task | None,
+        *,
+        groups: Any = None,
+        stage: Any = None,
+        horizon: float | None = None,
     ) -> "EvaluationData":
         """Read the rows; X stays in its type."""
         X = _collect(X)
         n_rows = make_frame(X).n_rows
-        line = read_vector(y, n_rows)
+        task = "survival" if task is None and is_survival(y) else task
+        if horizon is not None and task != "survival":
+            raise ParameterError("horizon is for times to an event, which y does not hold: leave it out.")
+        line = read_survival(y, n_rows) if task == "survival" else read_vector(y, n_rows)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # every model reads the columns itself
-            table = Table.from_arrays(X, line, weight, task=task, target=get_target_name(y))
+            table = Table.from_arrays(X, line, weight, task=task, target=get_target_name(y), horizon=horizon)
         return cls(
             X=X,
             y=line if isinstance(line, np.ndarray) else line.to_native(),
@@ -86,6 +99,7 @@ class EvaluationData:
             self.table.target[rows],
             None if weight is None else weight[rows],
             None if groups is None else groups.astype(np.int32),
+            None if self.table.survival is None else self.table.survival.subset(rows),
         )
 
 
@@ -123,7 +137,11 @@ def subset_rows(X: Any, rows: LongArray) -> Any:
 
 # -- the models -------------------------------------------------------------------------------------------
 
-TASKS: dict[str, Task] = {"classifier": "classification", "regressor": "regression"}
+TASKS: dict[str, Task] = {
+    "classifier": "classification",
+    "regressor": "regression",
+    "survival": "survival",
+}
 
 
 def find_task(models: dict[str, Any]) -> Task | None:
@@ -131,24 +149,29 @@ def find_task(models: dict[str, Any]) -> Task | None:
     kinds = {name: _estimator_type(model) for name, model in models.items()}
     for name, kind in kinds.items():
         if kind is not None and kind not in TASKS:
-            raise ParameterError(f"The model {name!r} is a {kind}: give classifiers or regressors.")
+            raise ParameterError(
+                f"The model {name!r} is a {kind}: give classifiers, regressors or models of survival."
+            )
     known = {kind for kind in kinds.values() if kind is not None}
     if len(known) > 1:
         one, other = ([name for name, kind in kinds.items() if kind == each] for each in sorted(known))
         raise ParameterError(
-            f"No metric compares classifiers, {quoted(one)}, with regressors, {quoted(other)}: leave one "
-            "kind out."
+            f"No metric compares {_KINDS[min(known)]}, {quoted(one)}, with {_KINDS[max(known)]}, "
+            f"{quoted(other)}: leave one kind out."
         )
     return TASKS[known.pop()] if known else None
+
+
+_KINDS = {"classifier": "classifiers", "regressor": "regressors", "survival": "models of survival"}
 
 
 def _estimator_type(model: Any) -> str | None:
     from sklearn.utils import get_tags
 
+    kind: str | None = getattr(_last_step(model)[1], "_estimator_type", None)
     try:
-        return str(get_tags(model).estimator_type or "") or None
+        return str(get_tags(model).estimator_type or "") or kind
     except Exception:  # such as an estimator for scikit-learn before 1.6
-        kind: str | None = getattr(model, "_estimator_type", None)
         return kind
 
 
@@ -191,6 +214,7 @@ class FittedModel(NamedTuple):
     leaves: float = np.nan  # of a single tree
     trees: float = np.nan  # of an ensemble
     model: Any = None
+    survival: FloatArray | None = None  # (rows, times) probabilities to survive, if wanted and known
 
     def one_hot(self) -> FloatArray:
         """Return the predicted classes as (rows, classes) zeros and ones."""
@@ -208,8 +232,9 @@ def fit_and_predict(
     X_test: Any = None,
     previous: Any = None,
     with_classes: bool = False,
+    times: FloatArray | None = None,
 ) -> FittedModel:
-    """Fit the model on some rows, and predict the test rows.
+    """Fit the model on some rows, and predict the test rows; of models of survival also at some times.
 
     Weights, groups and stages go to models whose fit takes them. `X` and `X_test` have other columns in place
     of those of the data. With a `previous` model, the model is trained by `model.fit_again(previous, ...)`.
@@ -238,7 +263,8 @@ def fit_and_predict(
     values, classes, predict_seconds = predict(
         model, own_test, len(test), data.target, with_classes=with_classes
     )
-    return FittedModel(values, classes, None, seconds, predict_seconds, leaves, trees, model)
+    survival = None if times is None else predict_survival(model, own_test, times)
+    return FittedModel(values, classes, None, seconds, predict_seconds, leaves, trees, model, survival)
 
 
 def describe_error(error: Exception) -> str:
@@ -279,6 +305,22 @@ def predict(
         assert classes is not None
         values = np.eye(len(target.classes))[classes]
     return _check_predictions(values, (n_rows, len(target.classes))), classes, seconds
+
+
+def predict_survival(model: Any, X: Any, times: FloatArray) -> FloatArray | None:
+    """Predict the probability of every row to survive each time; None if the model cannot.
+
+    Beyond the last time that it knows, a step function of scikit-survival keeps its last value.
+    """
+    function = getattr(model, "predict_survival_function", None)
+    if function is None:
+        return None
+    if "times" in inspect.signature(function).parameters:
+        return np.asarray(function(X, times), np.float64)
+    steps = function(X)
+    low, high = getattr(steps[0], "domain", (0.0, np.inf))
+    within = np.clip(times, low, high)
+    return np.array([np.reshape(step(within), len(times)) for step in steps], np.float64)
 
 
 def _timed(function: Any, X: Any) -> tuple[Any, float]:

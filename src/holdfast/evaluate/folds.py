@@ -133,8 +133,9 @@ def _describe_separation(table: Table, earlier: tuple[Fold, ...], kept: tuple[Fo
 
     Also warn if they are few, or if their target differs from that of all earlier rows.
     """
+    values = table.target if table.survival is None else table.survival.event.astype(np.float64)
     before, training = (
-        np.concatenate([table.target[fold.training] for fold in folds]) for folds in (earlier, kept)
+        np.concatenate([values[fold.training] for fold in folds]) for folds in (earlier, kept)
     )
     n_rows = f"{len(training):,} of the {len(before):,} earlier rows"
     target = _target_text(table, before, training)
@@ -178,6 +179,8 @@ def _class_shares(values: Any, n_classes: int) -> FloatArray:
 
 def _target_text(table: Table, before: Any, training: Any) -> str:
     target = table.schema.target
+    if target.is_survival:
+        return f"events {percent_text(training.mean())} instead of {percent_text(before.mean())}"
     if not target.is_classes:
         return (
             f"mean {number_text(float(training.mean()), 4)} instead of {number_text(float(before.mean()), 4)}"

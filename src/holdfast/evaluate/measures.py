@@ -11,6 +11,7 @@ import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray
 from holdfast.data.schema import Schema
+from holdfast.data.target import Task
 from holdfast.distance.distance import tree_distance
 from holdfast.errors import SchemaMismatch
 from holdfast.evaluate.fit import FittedModel
@@ -53,7 +54,14 @@ class Retraining:
 
     @cached_property
     def moved(self) -> FloatArray:
-        """The change of every prediction: total variation, or in standard deviations of y."""
+        """The change of every prediction: total variation, or in standard deviations of y.
+
+        Of times to an event it is that of survival to the horizon; NaN if a model does not predict it.
+        """
+        if self.truth.target.is_survival:
+            if self.before.survival is None or self.after.survival is None:
+                return np.full(len(self.truth.values), np.nan)
+            return np.asarray(np.abs(self.before.survival - self.after.survival)[:, -1], np.float64)
         difference = np.abs(self.before.values - self.after.values)
         if self.truth.target.is_classes:
             return np.asarray(difference.sum(axis=1) / 2, np.float64)
@@ -105,7 +113,7 @@ class Measure:
     name: str
     title: str  # short: it heads a column
     formula: Callable[[Retraining], float]
-    task: str = "both"  # or "classes", or "numbers"
+    task: str = "all"  # or "classification", "regression", "survival"
     is_fraction: bool = False  # shown in percent
 
 
@@ -116,7 +124,7 @@ def _negative_flips(pair: Retraining) -> float:
 
 
 def _rank_agreement(pair: Retraining) -> float:
-    """Compute Kendall's tau of the predictions, averaged over classes; NaN if predictions are constant."""
+    """Compute Kendall's tau-b of the predictions, averaged over classes; NaN if predictions are constant."""
     from scipy.stats import kendalltau
 
     n_classes = pair.before.values.shape[1]
@@ -147,10 +155,11 @@ def _first_feature(tree: Tree) -> str | None:
 
 
 _EVERY = (
-    Measure("auc", "AUC", lambda pair: pair.mean_score("auc"), "classes"),
-    Measure("log_loss", "log loss", lambda pair: pair.mean_score("log_loss"), "classes"),
-    Measure("brier", "Brier", lambda pair: pair.mean_score("brier"), "classes"),
-    Measure("r2", "R²", lambda pair: pair.mean_score("r2"), "numbers"),
+    Measure("auc", "AUC", lambda pair: pair.mean_score("auc"), "classification"),
+    Measure("log_loss", "log loss", lambda pair: pair.mean_score("log_loss"), "classification"),
+    Measure("brier", "Brier", lambda pair: pair.mean_score("brier"), "classification"),
+    Measure("r2", "R²", lambda pair: pair.mean_score("r2"), "regression"),
+    Measure("concordance", "concordance", lambda pair: pair.mean_score("concordance"), "survival"),
     Measure("distance", "distance", lambda pair: pair.distance),
     Measure(
         "distance_per_leaf",  # of the larger tree
@@ -158,8 +167,8 @@ _EVERY = (
         lambda pair: pair.distance / _compare_trees(lambda a, b: max(a.n_leaves, b.n_leaves))(pair),
     ),
     Measure("churn", "churn", lambda pair: pair.mean(pair.moved)),
-    Measure("flips", "flips", lambda pair: pair.mean(pair.flipped), "classes", is_fraction=True),
-    Measure("negative_flips", "negative", _negative_flips, "classes", is_fraction=True),
+    Measure("flips", "flips", lambda pair: pair.mean(pair.flipped), "classification", is_fraction=True),
+    Measure("negative_flips", "negative", _negative_flips, "classification", is_fraction=True),
     Measure("rank_agreement", "rank", _rank_agreement),
     Measure("identical", "identical", _identical, is_fraction=True),
     Measure(
@@ -179,7 +188,6 @@ _EVERY = (
 )
 
 
-def measures_for(is_classes: bool) -> tuple[Measure, ...]:
+def measures_for(task: Task) -> tuple[Measure, ...]:
     """Return the measures for such a target; the score comes first."""
-    task = "classes" if is_classes else "numbers"
-    return tuple(each for each in _EVERY if each.task in ("both", task))
+    return tuple(each for each in _EVERY if each.task in ("all", task))

@@ -160,7 +160,7 @@ class Metric:
         (0.75, 0.25)
         """
         needed = (len(true_values.values), max(len(true_values.target.classes), 1))
-        if self.formula is survival.integrated_brier and predicted.shape[1] > 1:
+        if self.by_survival and predicted.shape[1] > 1:
             needed = (needed[0], survival.N_TIMES)
         if predicted.shape != needed:
             raise DataError(
@@ -349,7 +349,9 @@ LEAST_ROWS, LEAST_CASES = 30, 10  # with fewer, a note warns
 
 
 def has_enough_rows(target: Target, values: NDArray[Any]) -> bool:
-    """Return True if there are enough rows, and enough of at least two classes."""
+    """Return True if there are enough rows, and enough events or rows of at least two classes."""
+    if target.is_survival and int((values > 0).sum()) < MIN_EVENTS:
+        return False
     if len(values) < MIN_ROWS or not target.is_classes:
         return len(values) >= MIN_ROWS
     counts = np.sort(np.bincount(values, minlength=max(2, len(target.classes))))
@@ -371,6 +373,8 @@ def describe_too_few(true_values: TrueValues) -> str:
         return f"{n_rows} of {pluralize(n_groups, 'group')}"
     if has_enough_rows(target, values):
         return ""
+    if target.is_survival:
+        return f"{n_rows}, {pluralize(int((values > 0).sum()), 'event')}"
     if not target.is_classes:
         return n_rows
     counts = np.bincount(values, minlength=len(target.classes))
@@ -392,6 +396,9 @@ def describe_few_to_learn(target: Target, values: NDArray[Any]) -> str:
 description of these rows, and trust no score.'
     """
     few, what = len(values) < LEAST_ROWS, pluralize(len(values), "row")
+    if target.is_survival:
+        n_events = int((values > 0).sum())
+        few, what = few or n_events < LEAST_CASES, f"{what} with {pluralize(n_events, 'event')}"
     if target.is_classes:
         n_cases = len(values) - int(np.bincount(values, minlength=2).max())
         if n_cases == 0:

@@ -1,8 +1,9 @@
 """Scores of predictions of times to an event, each with the influence of every row.
 
-Predictions are relative risks, (rows, 1); those of the Brier score can also be probabilities to survive each
-time of `brier_times`. Scores that weight rows by the inverse of the probability to be uncensored estimate it
-by Kaplan and Meier from the rows that are scored, and their standard errors take it as known.
+Predictions are relative risks, (rows, 1). Those of the Brier score and the deviance can also be
+probabilities to survive each time of `brier_times`. Scores that weight rows by the inverse of the probability
+to be uncensored estimate it by Kaplan and Meier from the rows that are scored, and their standard errors take
+it as known.
 """
 
 from typing import NamedTuple
@@ -105,19 +106,20 @@ def brier_losses(predicted: FloatArray, rows: ScoredRows) -> FloatArray:
     )
 
 
-def deviance(risks: FloatArray, rows: ScoredRows) -> Estimate:
-    """Compute the mean Poisson deviance of the events, given those expected at the predicted risk."""
-    times, _ = _times_and_hazard(rows)
+def deviance(predicted: FloatArray, rows: ScoredRows) -> Estimate:
+    """Compute the mean Poisson deviance of the events, given those expected at the predicted risk.
+
+    The risk of probabilities to survive is that with which as many survive the horizon.
+    """
+    times, hazard = _times_and_hazard(rows)
+    risks = predicted
+    if predicted.shape[1] > 1:
+        passed = max(float(cumulative_hazard(hazard, hazard.horizon)), LEAST)
+        risks = -np.log(np.maximum(predicted[:, -1:], LEAST_SURVIVAL)) / passed
     event = times.event.astype(np.float64)
     expected = times.exposure * np.maximum(risks[:, 0], LEAST)
     ratio = np.log(np.where(event > 0, event / np.where(event > 0, expected, 1.0), 1.0))
     return weighted_mean(-2.0 * np.maximum(event * ratio - (event - expected), 0.0), rows)
-
-
-def risk_of_survival(survival: FloatArray, hazard: Hazard) -> FloatArray:
-    """Return the relative risks of probabilities to survive the `brier_times`, by those at the horizon."""
-    at_horizon = np.maximum(survival[:, -1:], LEAST_SURVIVAL)
-    return np.asarray(-np.log(at_horizon) / max(cumulative_hazard(hazard, hazard.horizon), LEAST), np.float64)
 
 
 def event_by_horizon(risks: FloatArray, rows: ScoredRows) -> tuple[FloatArray, FloatArray]:
