@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast._text import label_text, number_text, printable, probability_text, rows_text
-from holdfast.data.survival import name_survival, survival_function
+from holdfast.data.survival import name_survival
 from holdfast.errors import ExportError
 from holdfast.exports.plain_model import unwrap_model
 from holdfast.tree.frame import node_columns
 from holdfast.tree.rules import Condition, find_known_values, format_class_names, split_condition
 from holdfast.tree.stats import positive_class
+from holdfast.tree.survival import events_text, node_survival, risk_text, survival_text
 from holdfast.tree.tree import LEAF, Tree
 
 
@@ -137,10 +138,10 @@ def _make_drawn_node(
 def _leaf_lines(tree: Tree, columns: dict[str, list[Any]], number: int) -> tuple[str, ...]:
     outcome, rows = columns["outcome"][number], rows_text(columns["rows"][number])
     target = tree.schema.target
-    if (hazard := target.hazard) is not None:
-        survival = float(survival_function(hazard, outcome, [hazard.horizon])[0])
-        shown = f"{printable(name_survival(hazard))} = {probability_text(survival)}"
-        return f"relative risk = {number_text(outcome, 3)}", shown, rows
+    if target.hazard is not None:
+        found = node_survival(tree, number)
+        own = f"{printable(name_survival(target.hazard))} = {survival_text(found)}"
+        return own, f"risk = {risk_text(found.risk)}", f"{events_text(found)}"
     if not target.is_classes:
         return f"{printable(target.name)} = {number_text(outcome)}", rows
     positive = positive_class(tree)

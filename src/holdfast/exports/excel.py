@@ -7,7 +7,7 @@ nodes, so that no formula grows with the tree.
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from io import BytesIO
-from math import copysign, exp
+from math import copysign
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 
 from holdfast._files import replace_file
 from holdfast._version import install_command
+from holdfast.data.survival import survive_horizon
 from holdfast.errors import EngineError, ExportError
 from holdfast.exports.check import EnginePredictions, Rows, Scale, count_rows
 from holdfast.exports.plain_model import PlainLeaf, PlainModel, make_plain_model, unwrap_model
@@ -187,8 +188,8 @@ def _list_rules(model: Any) -> list[list[Any]]:
         for rule in tree_rules(tree):
             texts = {each.name: condition_text(each, missing=True) for each in rule.conditions}
             values = rule.value if target.is_classes else ()
-            if plain.hazard_at_horizon is not None:
-                values = (exp(-plain.hazard_at_horizon * float(rule.value[0])),)
+            if target.hazard is not None:
+                values = (survive_horizon(target.hazard, rule.value[0]),)
             conditions = [texts.get(name, "") for name in names]
             rows.append([position, rule.leaf, *conditions, rule.outcome, *values, rule.count])
     return rows

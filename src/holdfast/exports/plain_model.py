@@ -7,14 +7,13 @@ categories, the values that leaves add, and how survival follows from a risk are
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import exp
 from typing import Any
 
 import numpy as np
 
 from holdfast._text import number_text, printable
-from holdfast.data.schema import Feature, Label, Target
-from holdfast.data.survival import cumulative_hazard
+from holdfast.data.schema import Feature, Hazard, Label, Target
+from holdfast.data.survival import cumulative_hazard, survive_horizon
 from holdfast.errors import ExportError
 from holdfast.tree.check import Link
 from holdfast.tree.ensemble import Ensemble, weighted_values
@@ -164,14 +163,14 @@ def make_plain_model(model: Any) -> PlainModel:
     columns = tuple(found.schema.features[index] for index in used)
     if isinstance(found, Tree):
         plain = PlainModel(columns, found.schema.target, (_plain_tree(found, found.value.tolist()),))
-        return plain if plain.hazard_at_horizon is None else _add_survival(plain, plain.hazard_at_horizon)
+        return plain if plain.target.hazard is None else _add_survival(plain, plain.target.hazard)
     return _plain_ensemble(found, columns)
 
 
-def _add_survival(plain: PlainModel, hazard: float) -> PlainModel:
+def _add_survival(plain: PlainModel, hazard: Hazard) -> PlainModel:
     """Add to the risk of every leaf of a single tree the survival that follows from it."""
     nodes = tuple(
-        replace(node, values=(node.values[0], exp(-node.values[0] * hazard)))
+        replace(node, values=(*node.values, survive_horizon(hazard, node.values[0])))
         if isinstance(node, PlainLeaf)
         else node
         for node in plain.trees[0].nodes
