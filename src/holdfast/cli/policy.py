@@ -9,7 +9,7 @@ from holdfast.cli.console import make_console, plain_warnings, print_coloured, w
 from holdfast.cli.errors import NOT_PASSED, end_with
 from holdfast.cli.options import WEIGHT, cell_options, output_option, template_option
 from holdfast.errors import PolicyError
-from holdfast.runs.folder import check_output
+from holdfast.runs.folder import check_output, model_file
 
 
 @click.group("policy")
@@ -63,6 +63,7 @@ def check(
     Ends with exit code 3 if a line fails.
     """
     from holdfast.governance.policy import ChangePolicy
+    from holdfast.io.model_file import load_with_references
     from holdfast.runs.files import write_json
     from holdfast.runs.new_rows import load_tree, read_compared
     from holdfast.runs.settings import CellSettings
@@ -72,9 +73,16 @@ def check(
     if output is not None:
         check_output(output, old, new, policy, data)
     with plain_warnings():
-        trees = load_tree(old), load_tree(new)
-        rows = read_compared(trees, data, reading, target=target, weight=weight, columns=limits.subgroups)
-        verdict = limits.check(rows.old, rows.new, rows.table, subgroups=rows.columns)
+        trees, references = (load_tree(old), load_tree(new)), None
+        if limits.max_flips_of_firm is not None:
+            references = load_with_references(model_file(old))[1]
+        also = [] if references is None else [trees[0].schema.names[each] for each in references.used]
+        rows = read_compared(
+            trees, data, reading, target=target, weight=weight, columns=limits.subgroups, also=also
+        )
+        verdict = limits.check(
+            rows.old, rows.new, rows.table, subgroups=rows.columns, references=references
+        )
     print_coloured(make_console(), str(verdict), {r"\bFAIL\b": "bold red", r"(?m)\bpass$": "green"})
     if output is not None:
         write_json({"policy": limits.to_dict(), **verdict.to_dict()}, output)

@@ -36,8 +36,14 @@ _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
     help="File to write to (.csv, .parquet); without it, or with -, CSV is written to the terminal.",
 )
 @cell_options
+@click.option(
+    "--firmness",
+    is_flag=True,
+    help="Add how firm each prediction of a stable tree is: the share of trees trained on resampled data that "
+    "agree with it, and the interval of their estimates, low to high.",
+)
 @click.option("--raw", is_flag=True, help=RAW)
-def command(model: Path, data: Path, output: Path | None, raw: bool, **cells: Any) -> None:
+def command(model: Path, data: Path, output: Path | None, firmness: bool, raw: bool, **cells: Any) -> None:
     """Add the predictions of MODEL, a model file or a run folder, to the rows of DATA.
 
     Columns are matched by name, and stay as they are; only those that the model uses are needed. Text that a
@@ -50,7 +56,7 @@ def command(model: Path, data: Path, output: Path | None, raw: bool, **cells: An
     from holdfast.data.read import open_source
     from holdfast.data.read_options import is_parquet
     from holdfast.data.write import write_csv, write_file
-    from holdfast.io.model_file import load, load_model
+    from holdfast.io.model_file import load, load_model, load_with_references
     from holdfast.runs.new_rows import is_text, read_features
     from holdfast.runs.settings import CellSettings
     from holdfast.tree.ensemble import Ensemble
@@ -62,17 +68,30 @@ def command(model: Path, data: Path, output: Path | None, raw: bool, **cells: An
         is_parquet(output)  # raises for an unknown ending before any work
         check_output(output, model, data)
     with plain_warnings():
-        fitted = load_model(model_file(model))
+        path, references = model_file(model), None
+        if firmness:
+            fitted, references = load_with_references(path)
+        else:
+            fitted = load_model(path)
+        if firmness and references is None:
+            raise DataError(
+                f"--firmness needs the reference trees of a stable tree, and '{model}' has none: fit it with "
+                "holdfast fit, and save it with references=True."
+            )
         with open_source(data, reading.encoding) as source:
             names = source.names
-            features = read_features(source, fitted, reading)
+            features = read_features(source, fitted, reading, () if references is None else references.used)
         is_typed = output is not None and is_parquet(output)
         texts = [feature.name for feature in fitted.schema.columns if is_text(feature)] if is_typed else None
         threshold = None
         if isinstance(fitted, Ensemble) and fitted.votes:  # no other file is read twice
-            threshold = getattr(load(model_file(model)), "vote_threshold", None)
+            threshold = getattr(load(path), "vote_threshold", None)
+        added = predictions(fitted, features, threshold)
+        if references is not None:
+            columns_of = references.firmness(cast("Tree", fitted), features).columns()
+            added |= {name: values.tolist() for name, values in columns_of.items() if name != "estimate"}
         columns = _read_cells(data, reading, texts)
-        columns |= _rename(predictions(fitted, features, threshold), names)
+        columns |= _rename(added, names)
     if output is not None:
         write_file(columns, output, raw=raw)
     else:

@@ -703,6 +703,8 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         is_fresh = step.kind in (RETRAIN, CANDIDATE)  # without the rows before
         self.n_rows_effective_ = float(update.tree.count[0]) if is_fresh else update.n_behind
         self.teacher_loss_ = step.loss
+        if update.references is not None:
+            self._references = update.references
         self._row_hashes = make_sketch(np.append(vars(self).get("_row_hashes", hashes), hashes))
         self._set_tree(update.tree, hasattr(self, "feature_names_in_"))
         return self

@@ -177,6 +177,12 @@ class ReferenceTrees:
         """The schema that all trees share."""
         return self.trees[0].schema
 
+    @cached_property
+    def used(self) -> tuple[int, ...]:
+        """The features that the trees split on."""
+        feature = np.unique(np.concatenate([tree.feature for tree in self.trees]))
+        return tuple(feature[feature != LEAF].tolist())
+
     @classmethod
     def of(
         cls,

@@ -17,11 +17,13 @@ from holdfast._arrays import DIGITS, BoolArray, FloatArray, round_last_digits
 from holdfast._text import fixed_text, join_parts, label_text, number_text, percent_text, pluralize, printable
 from holdfast.data.columns import Column, read_column
 from holdfast.data.frame import as_vector, make_frame
-from holdfast.data.schema import Target
+from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.distance.diff import RuleChange, SplitChange, TreeDiff, is_same_threshold, tree_diff
 from holdfast.distance.diff_rows import RowChanges, find_table_leaves, measure_row_changes, read_true_values
-from holdfast.errors import DataError, ParameterError, PolicyError
+from holdfast.distance.reference_schema import project_to_reference
+from holdfast.errors import DataError, ParameterError, PolicyError, SchemaMismatch
+from holdfast.explain.firmness import Firmness, ReferenceTrees
 from holdfast.governance.policy import ChangePolicy
 from holdfast.governance.toml_form import suggest_name
 from holdfast.governance.verdict import PolicyLine, PolicyVerdict
@@ -39,6 +41,7 @@ def judge_change(
     *,
     subgroups: Any = None,
     diff: TreeDiff | None = None,
+    references: ReferenceTrees | None = None,
 ) -> PolicyVerdict:
     """Judge a change by the rows of a table. See `ChangePolicy.check`."""
     others = _read_columns(subgroups, table.n_rows)
@@ -52,7 +55,8 @@ def judge_change(
                 "subgroups=."
             )
         columns[name] = column
-    change = JudgedChange(policy, tree_diff(old, new) if diff is None else diff, table, columns)
+    diff = tree_diff(old, new) if diff is None else diff
+    change = JudgedChange(policy, diff, table, columns, references)
     _check_scoring(policy.scoring, change.diff.old.schema.target)
     stated = [name for name in JUDGES if getattr(policy, name) not in (None, (), {})]
     lines = tuple(line for name in stated for line in JUDGES[name](name, change))
@@ -106,6 +110,7 @@ class JudgedChange:
     diff: TreeDiff
     table: Table
     columns: dict[str, Column]  # that divide the rows into subgroups
+    references: ReferenceTrees | None = None  # of the deployed tree
 
     def limit(self, name: str) -> Any:
         """Return the limit of a line."""
@@ -319,6 +324,35 @@ def max_flips(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
 def max_negative_flips(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
     """The fraction of rows that were right and become wrong."""
     yield _judge_flips(name, change, change.rows.negative_flips, "rows that were right and become wrong")
+
+
+def max_flips_of_firm(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
+    """The fraction whose class changes, of the rows that the deployed tree has a firm answer for."""
+    old, new, table = change.diff.old, change.diff.new, change.table
+    if not old.schema.target.is_classes:
+        yield _judge_flips(name, change, nan, "")
+        return
+    if isinstance(firmness := _find_firmness(change), str):
+        yield PolicyLine(name, "", None, change.limit(name), "at most", "not judged", firmness)
+        return
+    is_firm = firmness.is_firm() & change.counted
+    weight = np.where(is_firm, 1.0 if table.weight is None else table.weight, 0.0)
+    outcomes = [tree.outcome[find_table_leaves(tree, table)] for tree in (old, new)]
+    flips = float(np.average(outcomes[0] != outcomes[1], weights=weight)) if is_firm.any() else nan
+    words = f"of {pluralize(int(is_firm.sum()), 'row')} with a firm answer, those that get another class"
+    yield _judge_flips(name, change, flips, words)
+
+
+def _find_firmness(change: JudgedChange) -> Firmness | str:
+    """Find how firm the deployed tree is for the rows, or why it is unknown."""
+    if change.references is None:
+        return "the deployed tree has no reference trees, which measure how firm an answer is"
+    old = change.diff.old
+    try:
+        old = project_to_reference(old, Schema(change.table.schema.features, old.schema.target))
+        return change.references.firmness(old, change.table)
+    except SchemaMismatch:
+        return "the rows have other columns or categories: read them with the schema of the deployed tree"
 
 
 def _judge_flips(name: str, change: JudgedChange, figure: float, words: str) -> PolicyLine:
@@ -544,6 +578,7 @@ JUDGES: dict[str, Judge] = {
     "max_churn": max_churn,
     "max_flips": max_flips,
     "max_negative_flips": max_negative_flips,
+    "max_flips_of_firm": max_flips_of_firm,
     "score_margin": score_margin,
     "subgroups": subgroups,
     "observed_expected": observed_expected,

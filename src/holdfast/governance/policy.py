@@ -21,6 +21,7 @@ from holdfast.governance.toml_form import (
 if TYPE_CHECKING:
     from holdfast.data.table import Table
     from holdfast.distance.diff import TreeDiff
+    from holdfast.explain.firmness import ReferenceTrees
     from holdfast.governance.verdict import PolicyVerdict
 
 
@@ -108,6 +109,15 @@ class ChangePolicy(TomlForm, frozen=True, kw_only=True):
     max_negative_flips: Annotated[
         Fraction | None, line("The greatest fraction of rows that were right and become wrong.", 0.02)
     ] = None
+    max_flips_of_firm: Annotated[
+        Fraction | None,
+        line(
+            "The greatest fraction whose predicted class changes, of the rows with a firm answer: at least 95 %"
+            " of the trees trained on resampled data agree with the deployed tree.",
+            0.01,
+            in_template=False,
+        ),
+    ] = None
     scoring: Annotated[
         Text | None,
         line(
@@ -189,7 +199,14 @@ class ChangePolicy(TomlForm, frozen=True, kw_only=True):
             )
 
     def check(
-        self, old: Any, new: Any, table: "Table", *, subgroups: Any = None, diff: "TreeDiff | None" = None
+        self,
+        old: Any,
+        new: Any,
+        table: "Table",
+        *,
+        subgroups: Any = None,
+        diff: "TreeDiff | None" = None,
+        references: "ReferenceTrees | None" = None,
     ) -> "PolicyVerdict":
         """Judge the change from one tree to another, line by line.
 
@@ -203,6 +220,9 @@ class ChangePolicy(TomlForm, frozen=True, kw_only=True):
             Columns that the table does not have: a frame, or one value per row by name.
         diff : TreeDiff, optional
             The differences between the trees, if they are known already.
+        references : ReferenceTrees, optional
+            The reference trees of the deployed tree, for the line max_flips_of_firm. Default: those of `old`,
+            if it is a stable estimator.
 
         Returns
         -------
@@ -219,4 +239,5 @@ class ChangePolicy(TomlForm, frozen=True, kw_only=True):
         """
         from holdfast.governance.judge import judge_change
 
-        return judge_change(self, old, new, table, subgroups=subgroups, diff=diff)
+        references = getattr(old, "references", None) if references is None else references
+        return judge_change(self, old, new, table, subgroups=subgroups, diff=diff, references=references)

@@ -28,9 +28,12 @@ TRUTHS = {"true": True, "false": False}
 NO_OTHERS = ColumnChoices()
 
 
-def read_features(source: CsvSource | FrameSource, model: Tree | Ensemble, rules: ReadingOptions) -> Frame:
-    """Read the columns that the model splits on, in the types of its schema."""
-    return read_columns(source, _columns(model.schema, _split_features(model)), rules)
+def read_features(
+    source: CsvSource | FrameSource, model: Tree | Ensemble, rules: ReadingOptions, also: Iterable[int] = ()
+) -> Frame:
+    """Read the columns that the model splits on, and the features of `also`, in the types of its schema."""
+    used = sorted({*_split_features(model), *also})
+    return read_columns(source, _columns(model.schema, used), rules)
 
 
 def read_rows_of_both(
@@ -40,12 +43,14 @@ def read_rows_of_both(
     further: Sequence[Feature],
     rules: ReadingOptions,
     untyped: Sequence[str] = (),
+    also: Sequence[str] = (),
 ) -> Frame:
     """Read the columns that either tree splits on, both on one schema, and further ones such as the target.
 
-    `untyped` names columns whose types are those of their cells.
+    `untyped` names columns whose types are those of their cells, `also` features that are read as well.
     """
-    used = sorted({*_split_features(old), *_split_features(new)})
+    names = old.schema.names
+    used = sorted({*_split_features(old), *_split_features(new), *(names.index(name) for name in also)})
     features = [*_columns(old.schema, used), *further]
     return read_columns(source, features, rules, others=ColumnChoices(roles=untyped))
 
@@ -215,8 +220,12 @@ def read_compared(
     target: str | None = None,
     weight: str | None = None,
     columns: Sequence[str] = (),
+    also: Sequence[str] = (),
 ) -> ComparedRows:
-    """Read the rows of a file in the types of the trees' schemas, with further `columns`."""
+    """Read the rows of a file in the types of the trees' schemas, with further `columns`.
+
+    The features of `also` are read even where neither tree splits on them.
+    """
     old, new = widen_schemas(*trees)
     own = old.schema.target
     target = target or own.name
@@ -228,7 +237,7 @@ def read_compared(
             raise DataError(
                 f"There is no column {quoted(absent)} in {source.name}. {columns_text(absent, source.names)}"
             )
-        frame = read_rows_of_both(source, old, new, further, rules, columns)
+        frame = read_rows_of_both(source, old, new, further, rules, columns, also)
     weights = frame.column(weight) if weight else None
     table = prepare_table(old, new, frame.without(roles), frame.column(target), weights)
     known = {name: frame.column(name) for name in columns if name not in table.schema.names}

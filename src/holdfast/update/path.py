@@ -13,16 +13,21 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast._arrays import FloatArray, IntArray, LongArray, freeze
+from holdfast._random import Branch
+from holdfast.data.resampling import Units
 from holdfast.data.table import Table
 from holdfast.distance.costs import DistanceSettings
 from holdfast.distance.distance import distances_between
+from holdfast.explain.firmness import ReferenceTrees
 from holdfast.growth.rounding import round_exactly
 from holdfast.kernels.consensus.problem import MOST_PATH
 from holdfast.parallel.tasks import run_cached
 from holdfast.stable.consensus.distil import DistillationTask
 from holdfast.stable.consensus.prior import Prior
 from holdfast.stable.consensus.train import (
+    SEED,
     distance_settings,
+    estimate_sample_values,
     fit_leaf_values,
     make_task,
     most_leaves,
@@ -63,6 +68,7 @@ class UpdatePath(NamedTuple):
     all_options: list[UpdateOption]  # with those that others beat in both distance and fit
     has_drift: bool  # rates of leaves have clearly changed
     n_behind: float  # rows that an updated tree stands for
+    references: ReferenceTrees | None = None  # what resampled new rows would have given
 
 
 class UpdateContext(NamedTuple):
@@ -75,6 +81,7 @@ class UpdateContext(NamedTuple):
     own_loss: float  # that the deployed tree may have without changing a split
     rule: SelectionRule = SelectionRule()
     loss_to_reach: float | None = None  # changes are searched up to this one where new leaf values suffice
+    n_references: int = 0  # trees to grow on resampled new rows, for the firmness of an updated tree
 
     def max_loss(self, kind: str) -> float:
         """The greatest loss of an option of this kind."""
@@ -122,7 +129,12 @@ def make_update_path(
     )
     options = run_cached("Update", find, search)
     n_behind = prior.n_behind(table, task.repeats, discounts)
-    return UpdatePath(_select_efficient(options, context), options, bool((discounts < 1).any()), n_behind)
+    references = None
+    if context.n_references and update.strategy in ("nearest", REFIT):
+        new_task = find.keywords["new_task"]
+        references = _grow_references(task, new_task, prior, discounts, groups, context)
+    has_drift = bool((discounts < 1).any())
+    return UpdatePath(_select_efficient(options, context), options, has_drift, n_behind, references)
 
 
 def choose_step(path: UpdatePath, context: UpdateContext, is_no_worse: Sequence[bool] | None = None) -> int:
@@ -303,6 +315,38 @@ def _make_readable(tree: Tree, deployed: Tree, task: DistillationTask) -> Tree:
         if tree.set_start[node] >= 0 or (path in own and is_same_split(deployed, own[path], tree, node))
     ]
     return task.add_recorded_splits(tree.replace(threshold=threshold), keep)
+
+
+def _grow_references(
+    task: DistillationTask,
+    new_task: DistillationTask,
+    prior: Prior,
+    discounts: FloatArray,
+    groups: LongArray | None,
+    context: UpdateContext,
+) -> ReferenceTrees:
+    """Distil reference trees from bootstrap samples of the new rows, with the rows behind the deployed tree.
+
+    The old rows are not stored, and so are the same for all samples.
+    """
+    settings, table = context.settings, task.table
+    sampled = replace(task, coarse=replace(task.coarse)).grow_students(
+        Units.of(table, groups), (SEED, Branch.STUDENTS), context.n_references, settings.n_jobs, ""
+    )
+    trees = [each.prune_to_leaves(most_leaves(settings)) for each in sampled]
+    values = estimate_sample_values(new_task.refit(trees), new_task, groups, settings, settings.shrinkage)
+    trees = fit_leaf_values(trees, new_task, settings)
+    known = [
+        prior.add_to(
+            tree.replace(value=value),
+            table,
+            task.repeats,
+            discounts,
+            has_teacher_values=settings.has_teacher_values,
+        ).value
+        for tree, value in zip(trees, values, strict=True)
+    ]
+    return ReferenceTrees.of(trees, known)
 
 
 # -- Leaves keep their class unless the new rows clearly support another one ---------------------------------

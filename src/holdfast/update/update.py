@@ -23,6 +23,7 @@ from holdfast.distance.costs import DistanceSettings
 from holdfast.distance.diff import TreeDiff, tree_diff
 from holdfast.distance.diff_text import split_texts
 from holdfast.errors import ParameterError
+from holdfast.explain.firmness import ReferenceTrees
 from holdfast.governance.policy import ChangePolicy
 from holdfast.governance.verdict import PolicyLine, PolicyVerdict
 from holdfast.scoring.calibration import ObservedExpected, observed_expected
@@ -36,7 +37,7 @@ from holdfast.scoring.metric import (
 )
 from holdfast.stable.consensus.train import distance_settings
 from holdfast.stable.selection import SelectionRule
-from holdfast.stable.settings import StabilitySettings
+from holdfast.stable.settings import N_STUDENTS, StabilitySettings
 from holdfast.tree.recorded import set_recorded
 from holdfast.tree.stats import format_statistic, parse_quantile, positive_class
 from holdfast.tree.tree import Tree
@@ -104,6 +105,7 @@ class TreeUpdate(ViewMixin):
     n_behind: float  # rows that an updated tree stands for, those of before included
     n_scored: int  # rows held out to score by; 0: the scores are those on the training rows
     rows: PolicyData | None  # None in another process, or after pickling
+    references: ReferenceTrees | None = None  # trees of resampled new rows; None for other strategies
     verdict: PolicyVerdict | None = None  # on the step that is taken, if there is a policy
     is_forced: bool = False  # the step is taken although the policy forbids it
     is_selected: bool = False  # the step was named in `select_step`, not chosen by the rule
@@ -188,12 +190,14 @@ def update_tree(
     own_loss: float = 0.0,
     more: Sequence[Tree] = (),
     rule: SelectionRule | None = None,
+    references: ReferenceTrees | None = None,
 ) -> TreeUpdate:
     """Make the path from a deployed tree, on the schema of the rows, and choose a step by the settings.
 
     `own_loss` is the loss of the tree on its training rows: with new leaf values it need not fit the new rows
     better than those. `more` are further trees whose splits may be used, such as the references of the last
-    training. `rule` chooses a candidate where a tree is retrained.
+    training. `rule` chooses a candidate where a tree is retrained. `references` measure how firm the deployed
+    tree is.
     """
     update.check_frozen(deployed)
     if parse_quantile(deployed.criterion) is not None:
@@ -211,7 +215,10 @@ def update_tree(
     own_loss = allowed_loss(own_loss, n_rows, update.prior_rows)
     distances = distance_settings(settings, [deployed])
     context = UpdateContext(settings, update, distances, tuple(more), own_loss, rule or SelectionRule())
-    path = fit_update_path(deployed, ordered.table, ordered.groups, context)
+    n_references = min(settings.n_trees, N_STUDENTS)
+    path = fit_update_path(
+        deployed, ordered.table, ordered.groups, context._replace(n_references=n_references)
+    )
     held_out = _hold_out(ordered, settings, update)
     holdout_path = path
     if held_out.any():
@@ -239,7 +246,10 @@ def update_tree(
         n_rows=rows.table.n_rows,
         n_behind=path.n_behind,
         n_scored=n_scored(ordered.table.subset(held_out)),
-        rows=PolicyData(new_rows.subset(find_fixed_order(new_rows)), ordered.table.subset(scored)),
+        rows=PolicyData(
+            new_rows.subset(find_fixed_order(new_rows)), ordered.table.subset(scored), references
+        ),
+        references=path.references,
     )
 
 
@@ -354,6 +364,7 @@ class PolicyData:
 
     new: Table  # all new rows
     held_out: Table  # those that scores are measured on
+    references: ReferenceTrees | None = None  # of the deployed tree
 
     def judge(
         self, policy: ChangePolicy, deployed: Tree, tree: Tree, holdout_tree: Tree | None
@@ -362,7 +373,7 @@ class PolicyData:
 
         Without such a tree, lines about scores and calibration are not judged.
         """
-        by_trees = policy.check(deployed, tree, self.new)
+        by_trees = policy.check(deployed, tree, self.new, references=self.references)
         if holdout_tree is None:
             judged = [_not_judged(line) if line.name in NEED_TARGETS else line for line in by_trees.lines]
             return replace(by_trees, lines=tuple(judged))
