@@ -7,7 +7,7 @@ import pytest
 from click.testing import Result
 from command_line import fit, holdfast, refusal, write_patients
 
-from holdfast import BaggingClassifier, ForestClassifier, GrowthRules, Table, grow, save
+from holdfast import BaggingClassifier, ForestClassifier, GrowthRules, Table, grow, load, save
 from holdfast.data.frame import Frame
 from holdfast.io.model_file import load_model
 from reference.reading import read_file
@@ -249,3 +249,22 @@ def test_the_table_of_a_tree_is_guarded_unless_raw(tmp_path: Path) -> None:
     guarded = holdfast("show", tmp_path / "model.json", "--format", "csv").stdout
     assert ",'=x <= 1.5," in guarded
     assert ",=x <= 1.5," in holdfast("show", tmp_path / "model.json", "--format", "csv", "--raw").stdout
+
+
+def test_firmness_is_added_with_the_columns_that_the_reference_trees_need(model: Path, new: Path) -> None:
+    first, *_ = rows = scored(holdfast("predict", model, new, "--firmness"))
+    assert list(first)[-3:] == ["firmness", "low", "high"]
+    fitted = load(model)
+    whole = read_file(new)
+    found = fitted.predict_firmness(whole.without([n for n in whole.names if n not in fitted.schema_.names]))
+    for name in ("firmness", "low", "high"):
+        assert [float(row[name]) for row in rows] == found.columns()[name].tolist()
+    assert all(0 <= float(row["low"]) <= float(row["high"]) <= 1 for row in rows)
+
+
+def test_firmness_needs_reference_trees(model: Path, new: Path, tmp_path: Path) -> None:
+    save(load(model), tmp_path / "small.json", references=False)
+    for path in (tmp_path / "small.json", tmp_path / "forest.json"):
+        if path.stem == "forest":
+            save(ForestClassifier(n_estimators=3).fit([[0.0], [1.0]], ["a", "b"]), path)
+        assert "--firmness needs the reference trees" in refusal(holdfast("predict", path, new, "--firmness"))

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from holdfast import (
+    ChangePolicy,
     Feature,
     Schema,
     StableTreeClassifier,
@@ -191,3 +192,36 @@ def test_without_reference_trees_the_way_out_is_named(tmp_path: Any) -> None:
         StableTreeClassifier().from_tree(model.tree_).predict_firmness(FRAME)
     with pytest.raises(ParameterError, match="The target is a number"):
         MODELS["numbers"]().predict_firmness(FRAME).is_firm()
+
+
+@pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
+@pytest.mark.parametrize("name", ["two classes", "three classes", "numbers", "labels", "losses"])
+def test_an_updated_tree_has_reference_trees_of_its_own(name: str, tmp_path: Any) -> None:
+    model = MODELS[name]()
+    new, risk = patients(200, seed=7)
+    shifted = risk + np.where(new["ward"] == "east", 3.0, 0.0)
+    y = {"three classes": np.digitize(shifted, [5.0, 6.5]), "numbers": shifted}.get(
+        name, np.where(shifted > 5.5, "yes", "no")
+    )
+    before = model.references
+    model.update(new, y, validation=None)
+    model.select_step(len(model.update_.steps) - 1)
+    assert model.references is not before
+    assert len(model.references) == 8
+    found = model.predict_firmness(new)
+    assert found.share is None or found.share.mean() > 0.6
+    assert ((found.low <= found.estimate) & (found.estimate <= found.high)).mean() > 0.6
+    save(model, tmp_path / "model.json")
+    assert load(tmp_path / "model.json").predict_firmness(new).to_frame().equals(found.to_frame())
+    model.select_step(0)  # the tree is kept, and so are its reference trees
+    assert model.references is before
+
+
+def test_an_update_is_judged_by_the_answers_that_were_firm() -> None:
+    model = MODELS["two classes"]()
+    new, risk = patients(200, seed=7)
+    policy = ChangePolicy(max_flips_of_firm=0.5)
+    verdict = model.update(new, np.where(risk > 5.5, "yes", "no"), policy=policy).update_.verdict
+    (line,) = verdict.lines
+    assert line.status == "passed"
+    assert line.figure is not None

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from holdfast import ChangePolicy, Feature, Schema, Table, Target, Tree, tree_diff
 from holdfast.errors import DataError, PolicyError, SchemaMismatch
+from holdfast.explain.firmness import ReferenceTrees
 from holdfast.governance import PolicyVerdict
 from holdfast.governance.judge import JUDGES
 from holdfast.governance.verdict import PolicyLine
@@ -292,6 +293,24 @@ def test_a_line_fails_exactly_when_its_figure_crosses_its_limit(random: Random) 
                 continue
             verdict = policy.check(old, new, table, diff=diff)
             assert line_of(verdict, line.name, line.subject).status == status, (line, limit)
+
+
+def test_flips_of_firm_answers_count_the_rows_that_nearly_all_reference_trees_agree_on() -> None:
+    old, new = stump(50), stump(60)
+    # All agree beyond 45 to 55; of these 90 rows, the 5 from 55 to 60 change.
+    references = ReferenceTrees.of([stump(45), stump(50), stump(55)])
+    (line,) = ChangePolicy(max_flips_of_firm=0.05).check(old, new, rows(), references=references).lines
+    assert (line.figure, line.status) == (pytest.approx(5 / 90), "failed")
+    assert line.words.startswith("of 90 rows with a firm answer")
+    (same,) = ChangePolicy(max_flips_of_firm=0).check(old, old, rows(), references=references).lines
+    assert (same.figure, same.status) == (0, "passed")
+    heavy = rows(weight=np.where(np.arange(100) < 55, 1.0, 9.0))  # the 55 youngest weigh 1, 45 of them firm
+    (line,) = ChangePolicy(max_flips_of_firm=0.2).check(old, new, heavy, references=references).lines
+    assert line.figure == pytest.approx(45 / (45 + 9 * 45))
+    never = ReferenceTrees.of([stump(0), stump(100)])
+    for found in (None, never):
+        (line,) = ChangePolicy(max_flips_of_firm=0).check(old, new, rows(), references=found).lines
+        assert (line.figure, line.status) == (None, "not judged")
 
 
 def random_rows(random: Random, schema: Schema, n_rows: int = 40) -> Table:

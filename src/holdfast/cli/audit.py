@@ -160,6 +160,7 @@ def write_audit(audit: RetrainAudit, output: Path, title: str | None = None) -> 
             "test_size": audit.test_size,
             "table": list(audit.table),
             "paired": list(audit.paired),
+            "firmness": list(audit.firmness),
             "pairs": list(audit.pairs),
         }
         write_json(content, output)

@@ -80,9 +80,7 @@ def check(
         rows = read_compared(
             trees, data, reading, target=target, weight=weight, columns=limits.subgroups, also=also
         )
-        verdict = limits.check(
-            rows.old, rows.new, rows.table, subgroups=rows.columns, references=references
-        )
+        verdict = limits.check(rows.old, rows.new, rows.table, subgroups=rows.columns, references=references)
     print_coloured(make_console(), str(verdict), {r"\bFAIL\b": "bold red", r"(?m)\bpass$": "green"})
     if output is not None:
         write_json({"policy": limits.to_dict(), **verdict.to_dict()}, output)

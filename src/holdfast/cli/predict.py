@@ -39,8 +39,8 @@ _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 @click.option(
     "--firmness",
     is_flag=True,
-    help="Add how firm each prediction of a stable tree is: the share of trees trained on resampled data that "
-    "agree with it, and the interval of their estimates, low to high.",
+    help="Add how firm each prediction of a stable tree is: the share of trees trained on resampled data "
+    "that agree with it, and the interval of their estimates, low to high.",
 )
 @click.option("--raw", is_flag=True, help=RAW)
 def command(model: Path, data: Path, output: Path | None, firmness: bool, raw: bool, **cells: Any) -> None:

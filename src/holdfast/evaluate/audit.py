@@ -24,8 +24,10 @@ from holdfast.evaluate.fit import (
     check_weights,
     describe_error,
     extract_tree,
+    find_firmness,
     find_task,
     fit_and_predict,
+    subset_rows,
 )
 from holdfast.evaluate.folds import Resample
 from holdfast.evaluate.measures import Measure, Retraining, measures_for
@@ -37,6 +39,7 @@ from holdfast.evaluate.methods import (
     make_seeded,
     read_models,
 )
+from holdfast.evaluate.reliability import FirmnessPair, firmness_reliability
 from holdfast.growth.editing import grow_summary_tree
 from holdfast.parallel.tasks import check_jobs, run_all
 from holdfast.scoring.metric import TrueValues
@@ -157,6 +160,7 @@ def retrain_audit(
         changes=changes,
         pairs=Records(tuple(record for record, *_ in found)),
         rows=_average_row_changes(changes[0], audited, found, data, order, given.n_rows),
+        firmness=_measure_firmness(changes[0], audited, found, data.target.is_classes),
         target=data.target,
         label_weight=float(label_weight),
         n_repeats=n_repeats,
@@ -288,6 +292,8 @@ def _train_method(resamples: Sequence[Resample], task: tuple[Training, FittedMod
             times=None if data.target.hazard is None else np.array([data.target.hazard.horizon]),
         )
         tree = extract_tree(fitted.model, data, columns.schema, columns.X, resample.pool)
+        tested = subset_rows(data.X if columns.X_test is None else columns.X_test, resample.test)
+        firmness = find_firmness(fitted.model, tested)
     except ParameterError:
         raise
     except Exception as error:
@@ -295,11 +301,12 @@ def _train_method(resamples: Sequence[Resample], task: tuple[Training, FittedMod
             f"The method {method.name!r} failed on sample {sample.key!r} of repetition "
             f"{training.number + 1}. {describe_error(error)}"
         ) from error
-    return fitted._replace(tree=tree, model=fitted.model if method.is_updated else None)
+    model = fitted.model if method.is_updated else None
+    return fitted._replace(tree=tree, model=model, firmness=firmness)
 
 
-# The measures of a pair, its test rows, and the churn and the flip of each.
-Compared = tuple["Record", LongArray, FloatArray, FloatArray]
+# The measures of a pair, its test rows, the churn and the flip of each, and how firm the first model was.
+Compared = tuple["Record", LongArray, FloatArray, FloatArray, FirmnessPair | None]
 
 
 def _compare(
@@ -314,6 +321,7 @@ def _compare(
             values=model.values[tested],
             classes=None if model.classes is None else model.classes[tested],
             survival=None if model.survival is None else model.survival[tested],
+            firmness=None if model.firmness is None else model.firmness[tested],
         )
         for model in (models[trained.before.key], models[trained.after.key])
     )
@@ -326,7 +334,12 @@ def _compare(
         "part": pair.part,
         **{each.name: float(each.formula(both)) for each in measures_for(data.target.task)},
     }
-    return record, rows, both.moved, both.flipped.astype(np.float64)
+    firm, flipped = before.firmness, both.flipped.astype(np.float64)
+    pair_of = None
+    if firm is not None:
+        firm, moved = (firm, flipped) if data.target.is_classes else (firm / (spread or 1.0), both.moved)
+        pair_of = FirmnessPair(firm, moved, both.weight)
+    return record, rows, both.moved, flipped, pair_of
 
 
 def _average_row_changes(
@@ -339,7 +352,7 @@ def _average_row_changes(
 ) -> "ChangingRows":
     """Average the changes of every row, under the first change, over the pairs."""
     figures = {method.name: np.zeros((3, n_given)) for method in methods}
-    for record, tested_rows, moved, flips_of_pair in found:
+    for record, tested_rows, moved, flips_of_pair, _ in found:
         if record["change"] == change:
             rows = order[tested_rows]
             for total, figure in zip(
@@ -354,6 +367,18 @@ def _average_row_changes(
     place = np.zeros(n_given, np.int64)  # rows without weight did not take part
     place[order] = np.arange(len(order))
     return ChangingRows(change, churn, flips, data.table.subset(place))
+
+
+def _measure_firmness(
+    change: str, methods: Iterable[AuditedMethod], found: Sequence[Compared], is_classes: bool
+) -> "Records":
+    """Measure, under the first change, how reliable the firmness of each method is that has any."""
+    records: list[Record] = []
+    for method in methods:
+        own = [each for each in found if (each[0]["method"], each[0]["change"]) == (method.name, change)]
+        pairs = [each[-1] for each in own if each[-1] is not None]
+        records += [{"method": method.name, **each} for each in firmness_reliability(pairs, is_classes)]
+    return Records(tuple(records))
 
 
 # -- the result -------------------------------------------------------------------------------------------
@@ -500,6 +525,10 @@ class RetrainAudit:
         One record for each method, change, repetition and pair, with all measures.
     rows : ChangingRows
         How much each row changes, under the first change.
+    firmness : Records
+        One record for each method with reference trees and each level of firmness, under the first change:
+        the share of rows, and the share of them whose class changes, with its standard error over the pairs;
+        for numbers, by the width of the interval, the mean change in standard deviations of the target.
     target : Target
         What is predicted.
     label_weight : float
@@ -515,6 +544,7 @@ class RetrainAudit:
     changes: tuple[str, ...]
     pairs: Records
     rows: ChangingRows
+    firmness: Records
     target: Target
     label_weight: float
     n_repeats: int

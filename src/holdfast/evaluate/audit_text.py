@@ -129,6 +129,8 @@ def audit_legend(audit: RetrainAudit, headings: Iterable[str] | None = None) -> 
         "rank": f"Kendall's tau of the {ranked}",
         "same root": "pairs of trees whose first split is on the same feature",
         "identical": "nothing changed",
+        "trees that agree": "share of trees trained on resampled data that agree with the decision",
+        "width of the interval": "of nine of ten trees trained on resampled data, in standard deviations",
     }
     shown = (
         set(headings)
@@ -154,6 +156,9 @@ def audit_tables(audit: RetrainAudit, times: bool = True) -> list[tuple[str, _Gr
         first = printable(audit.methods[0])
         title = f"Differences to {first} on the same samples ({audit.changes[0]})"
         grids.insert(1, (title, _paired_grid(audit)))
+    if audit.firmness:
+        title = f"Is firmness reliable? What changes, by the {_firmness_words(audit)[0]}"
+        grids.append((f"{title} ({audit.changes[0]})", _firmness_grid(audit)))
     for name, title in (("distance", "distance"), ("churn", "churn"), ("identical", "identical models")):
         if small:
             grids.append((f"Small changes: {title}", _small_grid(audit, small, name)))
@@ -185,6 +190,25 @@ def _paired_grid(audit: RetrainAudit) -> _Grid:
         ["method", *(measure.title for measure in shown)],
         *([name, *cells] for name, *cells in zip(names, *columns, strict=True)),
     ]
+
+
+def _firmness_words(audit: RetrainAudit) -> tuple[str, str]:
+    """Describe the level of firmness, and what changes."""
+    if audit.target.is_classes:
+        return "trees that agree", "class changes"
+    return "width of the interval", "change"
+
+
+def _firmness_grid(audit: RetrainAudit) -> _Grid:
+    """Tabulate for each method and level of firmness the rows, and what changes of them."""
+    rows = []
+    for record in audit.firmness:
+        error = "" if isnan(record["changed_error"]) else f" ± {percent_text(record['changed_error'])}"
+        changed = "" if isnan(record["changed"]) else f"{percent_text(record['changed'])}{error}"
+        cells = (printable(record["method"]), record["level"], percent_text(record["rows"]), changed)
+        rows.append([*cells])
+    level, changed = _firmness_words(audit)
+    return [["method", level, "rows", changed], *rows]
 
 
 def _difference_text(record: Record, decimals: int) -> str:

@@ -215,6 +215,7 @@ class FittedModel(NamedTuple):
     trees: float = np.nan  # of an ensemble
     model: Any = None
     survival: FloatArray | None = None  # (rows, times) probabilities to survive, if wanted and known
+    firmness: FloatArray | None = None  # of each prediction: the share of agreement, or the width for numbers
 
     def one_hot(self) -> FloatArray:
         """Return the predicted classes as (rows, classes) zeros and ones."""
@@ -265,6 +266,14 @@ def fit_and_predict(
     )
     survival = None if times is None else predict_survival(model, own_test, times)
     return FittedModel(values, classes, None, seconds, predict_seconds, leaves, trees, model, survival)
+
+
+def find_firmness(model: Any, X: Any) -> FloatArray | None:
+    """Find how firm the predictions of a stable tree are: shares, or widths for numbers; else None."""
+    if getattr(model, "references", None) is None or not hasattr(model, "predict_firmness"):
+        return None
+    found = model.predict_firmness(X)
+    return np.asarray(found.spread if found.share is None else found.share, np.float64)
 
 
 def describe_error(error: Exception) -> str:

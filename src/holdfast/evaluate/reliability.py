@@ -1,6 +1,7 @@
 """Reliability of firmness: among the rows called firm, how many change when the model is trained again."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ def firmness_reliability(pairs: Sequence[FirmnessPair], is_classes: bool) -> lis
     >>> firm["level"], firm["rows"], firm["changed"], firm["changed_error"]
     ('95 % or more', 0.5, 0.0, 0.0)
     """
+    if not pairs:
+        return []
     bands = _levels_of_shares() if is_classes else _levels_of_widths(pairs)
     return [{"level": level, **_rates(pairs, low, high)} for level, low, high in bands]
 
@@ -45,18 +48,18 @@ def _levels_of_widths(pairs: Sequence[FirmnessPair]) -> Iterator[tuple[str, floa
     widths = np.concatenate([each.firmness for each in pairs])
     cuts = np.unique(np.quantile(widths, QUARTERS, method="inverted_cdf"))
     ends = [-np.inf, *np.nextafter(cuts[cuts < widths.max()], np.inf).tolist(), np.inf]
-    for low, high in zip(ends, ends[1:], strict=False):
+    for low, high in pairwise(ends):
         inside = widths[(widths >= low) & (widths < high)]
-        yield f"{number_text(inside.min(), 3)} to {number_text(inside.max(), 3)}", low, high
+        ends_of = dict.fromkeys(number_text(float(each), 3) for each in (inside.min(), inside.max()))
+        yield " to ".join(ends_of), low, high
 
 
 def _rates(pairs: Sequence[FirmnessPair], low: float, high: float) -> dict[str, float]:
     """Compute share of rows, mean change and its standard error between two ends."""
-    inside = [(each.firmness >= low) & (each.firmness < high) for each in pairs]
-    share, moved = (
-        np.array([float(np.average(part, weights=each.weight)) for part, each in zip(parts, pairs, strict=True)])
-        for parts in (inside, [flag * each.changed for flag, each in zip(inside, pairs, strict=True)])
-    )
+    inside = [np.asarray((each.firmness >= low) & (each.firmness < high), np.float64) for each in pairs]
+    by_pair = list(zip(inside, pairs, strict=True))
+    share = np.array([float(np.average(part, weights=each.weight)) for part, each in by_pair])
+    moved = np.array([float(np.average(part * each.changed, weights=each.weight)) for part, each in by_pair])
     n, total = len(pairs), float(share.sum())
     rate = float(moved.sum()) / total if total else np.nan
     rest = moved - rate * share

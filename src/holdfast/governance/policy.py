@@ -112,8 +112,8 @@ class ChangePolicy(TomlForm, frozen=True, kw_only=True):
     max_flips_of_firm: Annotated[
         Fraction | None,
         line(
-            "The greatest fraction whose predicted class changes, of the rows with a firm answer: at least 95 %"
-            " of the trees trained on resampled data agree with the deployed tree.",
+            "The greatest fraction whose predicted class changes, of the rows with a firm answer: at least"
+            " 95 % of the trees trained on resampled data agree with the deployed tree.",
             0.01,
             in_template=False,
         ),

@@ -8,7 +8,12 @@ from holdfast._view import TextTable, View, ViewMixin
 from holdfast.governance.policy import ChangePolicy
 
 MOST_NAMED = 4  # lines that the summary names
-FRACTIONS = {"max_threshold_shift", "max_flips", "max_negative_flips", "max_flips_of_firm"}  # shown in percent
+FRACTIONS = {
+    "max_threshold_shift",
+    "max_flips",
+    "max_negative_flips",
+    "max_flips_of_firm",
+}  # shown in percent
 DIFFERENCES = {"score_margin", "subgroups"}  # shown with their sign
 MARKS = {"passed": "pass", "failed": "FAIL", "not judged": "not judged"}
 TONES = {"pass": "good", "FAIL": "bad", "not judged": "warn"}

@@ -24,8 +24,8 @@ from holdfast.kernels.consensus.problem import MOST_PATH
 from holdfast.parallel.tasks import run_cached
 from holdfast.stable.consensus.distil import DistillationTask
 from holdfast.stable.consensus.prior import Prior
+from holdfast.stable.consensus.teacher import SEED
 from holdfast.stable.consensus.train import (
-    SEED,
     distance_settings,
     estimate_sample_values,
     fit_leaf_values,
