@@ -17,6 +17,7 @@ from holdfast._text import columns_text, quoted
 from holdfast.data.encode import encode_rows, match_column, name_columns
 from holdfast.data.frame import make_frame
 from holdfast.data.schema import Feature, Label, Schema, SchemaDifferences, Target
+from holdfast.data.survival import make_risk_target, read_survival
 from holdfast.data.table import Table, match_weighted_target
 from holdfast.data.target import are_repetitions, find_weighted_rows, read_vector, read_weight
 from holdfast.distance.distance import tree_distance
@@ -528,11 +529,15 @@ def prepare_table(old: Tree, new: Tree, X: Any, y: Any = None, sample_weight: An
     kept = sorted(columns)
     own = Schema(tuple(schema.features[index] for index in kept), schema.target)
     target = np.zeros(frame.n_rows, np.int32 if schema.target.is_classes else np.float64)
-    if y is not None:
+    survival = None
+    if y is not None and schema.target.is_survival:
+        times = read_survival(y, frame.n_rows)
+        target, _, survival = make_risk_target(times, weight, schema.target.hazard)
+    elif y is not None:
         differences = SchemaDifferences()
         vector = read_vector(y, frame.n_rows)
         target = match_weighted_target(
             vector, schema.target, None, find_weighted_rows(weight), differences, frame.rows
         )
         differences.raise_if_any()
-    return Table(own, tuple(columns[index] for index in kept), target, weight)
+    return Table(own, tuple(columns[index] for index in kept), target, weight, survival=survival)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import ceil
+from textwrap import fill
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from holdfast._arrays import FloatArray
 from holdfast._check import check_choice
-from holdfast._text import count_text, printable, rounded_percent
+from holdfast._text import count_text, printable, rounded_percent, shorten
 from holdfast.data.schema import Hazard
 from holdfast.data.survival import SurvivalCurve, name_survival, survival_function
 from holdfast.errors import ModelError
@@ -26,6 +27,8 @@ N_POINTS, MOST_STEPS = 60, 100  # of a predicted curve; of an observed one
 WIDEST = 3  # pictures beside each other
 LINE = 15.0  # points from one line below the axis to the next
 LONGEST_RULE = 92  # letters
+LETTERS = 38  # of a line above a small picture
+LEGEND = "solid: observed (Kaplan-Meier, 95 % band); dashed: predicted"
 
 
 class LeafCurves(NamedTuple):
@@ -95,24 +98,25 @@ class SurvivalDisplay(Display):
     @property
     def heading(self) -> str:
         """Title of the picture."""
-        return f"Survival without {self.target}, by leaf"
+        return f"Survival by leaf (event: {label(self.target)})"
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         if self.kind == "all":
-            with self._drawing(ax, (7.6, 3.6 + 2 * LINE / 72 * (len(self.leaves) + 2))) as ax:
+            with self._drawing(ax, (7.6, 3.8 + 2 * LINE / 72 * (len(self.leaves) + 2))) as ax:
                 for place, each in enumerate(self.leaves):
                     _draw_curves(ax, each, nth_colour(place))
                 self._label(ax)
                 ax.set_title(self.heading)
-                last = self._list_at_risk(ax, self.leaves, 54.0)
-                self._list_rules(ax, last + LINE)
+                ax.set_xlabel(f"{ax.get_xlabel()}\n{LEGEND}", parse_math=False)
+                last = self._list_at_risk(ax, self.leaves, 68.0)
+                self._list_rules(ax, last + 1.6 * LINE)
             return self
         n_columns = min(WIDEST, len(self.leaves))
         n_rows = ceil(len(self.leaves) / n_columns)
-        with self._drawing(ax, (7.6, 2.5 * n_rows + 0.5)) as ax:
+        with self._drawing(ax, (7.6, 2.5 * n_rows + 0.6)) as ax:
             ax.set_axis_off()
-            ax.set_title(self.heading)
+            ax.set_title(f"{self.heading}\n{LEGEND}", fontsize=10, parse_math=False)
             width, height = 1.0 / n_columns, 1.0 / n_rows
             for place, each in enumerate(self.leaves):
                 row, column = divmod(place, n_columns)
@@ -121,9 +125,9 @@ class SurvivalDisplay(Display):
                 _draw_curves(own, each, nth_colour(0))
                 self._label(own, step=6)
                 own.set_xlabel("")
-                name = label(each.rule, 30)
-                title = f"{name}\n{rounded_percent(each.survival)}, risk {risk_text(each.risk)}"
-                own.set_title(title, fontsize=8.5, parse_math=False)
+                figures = f"{_key(place)}  {rounded_percent(each.survival)}, risk {risk_text(each.risk)}"
+                rule = shorten(fill(each.rule, LETTERS, break_long_words=False), 2 * LETTERS)
+                own.set_title(f"{figures}\n{rule}", fontsize=8, fontweight="normal", parse_math=False)
                 own.tick_params(labelsize=8)
                 self._list_at_risk(own, [each], 24.0, step=6, with_names=False)
         return self
@@ -157,9 +161,7 @@ class SurvivalDisplay(Display):
 
     def _list_rules(self, ax: Axes, below: float) -> None:
         """List the leaves with their colours, predictions and rules."""
-        line = "observed (Kaplan-Meier, with its 95 % band): solid; predicted: dashed"
-        _write(ax, 0.0, below, f"{name_survival(self.hazard)}, risk and rule of each leaf; {line}", GREY,
-               ha="left", size=8.5)  # fmt: skip
+        _write(ax, 0.0, below, f"{name_survival(self.hazard)}, risk and rule", GREY, ha="left", size=8.5)
         for place, each in enumerate(self.leaves):
             below += LINE
             figures = f"{rounded_percent(each.survival)}, risk {risk_text(each.risk)}"

@@ -12,8 +12,9 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
+from markupsafe import Markup
 
-from holdfast._arrays import FloatArray, IntArray
+from holdfast._arrays import FloatArray, IntArray, round_last_digits
 from holdfast._text import (
     estimate_text,
     estimate_texts,
@@ -34,6 +35,12 @@ from holdfast._text import (
 from holdfast._version import __version__
 from holdfast._view import TextTable
 from holdfast.data.schema import Feature, Label, Schema, Target
+from holdfast.data.survival import (
+    name_survival,
+    survival_function,
+    survive_horizon,
+    time_text,
+)
 from holdfast.data.table import Table as Rows
 from holdfast.distance.diff import tree_diff
 from holdfast.distance.diff_rows import prepare_table
@@ -47,6 +54,7 @@ from holdfast.plots.display import LATER
 from holdfast.plots.frontier import FrontierDisplay, SplitSupportDisplay
 from holdfast.plots.importance import ImportanceDisplay
 from holdfast.plots.performance import CalibrationDisplay, RocDisplay, SpreadDisplay
+from holdfast.plots.survival import SurvivalDisplay
 from holdfast.report.figures import NOTHING, Drawing, Figure, Hover, chart, drawing, outline
 from holdfast.report.page import KeyFigure, Page, PageSection, Part, ReportOptions
 from holdfast.report.rules import fit_case_section, rule_facts, rules_section
@@ -59,10 +67,14 @@ from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.monotone import decision_threshold
 from holdfast.tree.rules import WARNING, format_class_names, list_notes, list_warnings
 from holdfast.tree.stats import positive_class
+from holdfast.tree.survival import describe_observed, node_survival, risk_text
+from holdfast.tree.svg import layout
+from holdfast.tree.text import NodeTexts
 from holdfast.tree.tree import LEAF, Tree, drop_copies, make_tree_key
 
 EVIDENCE = "data scientist"
 FIRM = 0.5  # split support of a firm split
+MOST_CURVES = 24  # leaves with a picture each
 MOST_NAMED = 5  # columns in the headline
 MOST_CATEGORIES, MOST_CLASSES = 12, 20  # in tables
 MOST_TREES = 12  # efficient trees with rules and drawing
@@ -77,12 +89,14 @@ def fit_page(subject: Any, options: ReportOptions) -> Page:
     warnings = (f"{WARNING}{warning}" for warning in fitted.record.get("warnings", ()))
     what = fitted.outcome if fitted.positive is not None else _name(fitted.target.name)
     title = f"Risk of {what}" if fitted.positive is not None else f"Predicting {what}"
+    title = f"Survival (event: {what})" if fitted.target.is_survival else title
     tree = fitted.model if isinstance(fitted.model, Tree) else None
     summary = _ensemble_sentence(fitted) if tree is None else _tree_sentence(fitted, tree)
     sections = [
         None if tree is None else _tree_section(fitted, tree),
         None if tree is None or tree.n_leaves == 1 else fit_case_section(fitted),
         None if tree is None else rules_section(fitted),
+        None if tree is None else _curves_section(tree),
         _support_section(fitted),
         _scores_section(fitted),
         _frontier_section(fitted),
@@ -118,6 +132,10 @@ def _tree_sentence(fitted: Fitted, tree: Tree) -> str:
         columns = f"{number_word(len(used))} of {len(tree.schema.features)} columns, first {_name(used[0])}"
     groups = f"The tree sorts {plural(fitted.noun)} into {number_word(tree.n_leaves)} groups by {columns}."
     low, high = _value_range(fitted, tree)
+    if tree.schema.target.hazard is not None:
+        name = name_survival(tree.schema.target.hazard)
+        ends = f"{rounded_percent(low)} in the group of the highest risk to {rounded_percent(high)}"
+        return f"{groups} Predicted {name} ranges from {ends} in that of the lowest."
     if not tree.schema.target.is_classes:
         ends = f"{number_text(low, 3)} in the lowest group to {number_text(high, 3)} in the highest"
         return f"{groups} The predicted {fitted.outcome} ranges from {ends}."
@@ -142,6 +160,8 @@ def _classes_sentence(tree: Tree) -> str:
 
 def _value_range(fitted: Fitted, tree: Tree) -> tuple[float, float]:
     values = tree.value[tree.feature == LEAF, fitted.positive or 0]
+    if (hazard := tree.schema.target.hazard) is not None:
+        values = survival_function(hazard, values, [hazard.horizon])
     return float(values.min()), float(values.max())
 
 
@@ -183,6 +203,9 @@ def _key_figures(fitted: Fitted) -> Iterator[KeyFigure]:
     if isinstance(model, Tree):
         if fitted.positive is not None and model.n_leaves > 1:
             yield KeyFigure(percent_range(*_value_range(fitted, model)), "Risk by group", fitted.outcome)
+        if fitted.target.hazard is not None and model.n_leaves > 1:
+            ends, name = percent_range(*_value_range(fitted, model)), name_survival(fitted.target.hazard)
+            yield KeyFigure(ends, f"{name[0].upper()}{name[1:]}", "predicted, by group")
         if fitted.supports:
             share = rounded_percent(fitted.supports[0].references)
             yield KeyFigure(
@@ -194,7 +217,10 @@ def _key_figures(fitted: Fitted) -> Iterator[KeyFigure]:
     n_rows = fitted.record.get("division", {}).get("training_rows")
     n_rows = n_rows or (model.count[0] if isinstance(model, Tree) else 0)
     if n_rows:
-        yield KeyFigure(f"{n_rows:,.0f}", "Training rows", pluralize(len(fitted.schema.columns), "column"))
+        columns = pluralize(len(fitted.schema.columns), "column")
+        if fitted.target.is_survival and isinstance(model, Tree):
+            columns = f"{pluralize(node_survival(model, 0).n_events, 'event')}, {columns}"
+        yield KeyFigure(f"{n_rows:,.0f}", "Training rows", columns)
 
 
 def _subtitle(fitted: Fitted) -> str:
@@ -395,7 +421,7 @@ def _given_rows(model: Tree | Ensemble, options: ReportOptions) -> ScoredRows | 
         return None
     tree = model if isinstance(model, Tree) else model.trees[0].replace(schema=model.schema)
     table = prepare_table(tree, tree, options.X, options.y)
-    return ScoredRows(options.X, TrueValues(model.schema.target, table.target, table.weight), are_new=False)
+    return ScoredRows(options.X, TrueValues.of(table), are_new=False)
 
 
 def _plain(value: Any) -> Any:
@@ -420,10 +446,34 @@ def _tree_section(fitted: Fitted, tree: Tree) -> PageSection:
         "Python, draws the tree."
     ]
     if svg is not None:
-        hint = "Read from the top down. Point at a box to see its whole rule. A wider line means more rows."
+        _, is_sideways = layout(NodeTexts.of(tree, positive=positive))
+        hint = f"Read from {'left to right' if is_sideways else 'the top down'}. Point at a box to see its "
+        hint += "whole rule. A wider line means more rows."
         parts = [Drawing(svg, outline(tree, positive), "drawing-0", caption=hint)]
     facts = {"leaves": tree.n_leaves, "depth": tree.depth}
     return PageSection("tree", "The tree", "clinician", parts, facts=facts)
+
+
+def _curves_section(tree: Tree) -> PageSection | None:
+    """Show the curves of survival of all leaves, together and one by one; None for another tree."""
+    hazard = tree.schema.target.hazard
+    if hazard is None:
+        return None
+    text = (
+        "How to read the curves: a solid line is the fraction of the training rows of a group that is still "
+        "without the event (Kaplan-Meier), a dashed line the prediction of the tree. Rows at risk are those "
+        "under observation and without the event at a time. Where few rows are left, the solid line is "
+        "uncertain, as its band shows."
+    )
+    parts: list[Part] = [text]
+    for kind in ("all", "leaves") if 1 < tree.n_leaves <= MOST_CURVES else ("all",):
+        display = SurvivalDisplay.from_estimator(tree, kind=kind, ax=LATER)
+        # On a narrow screen it scrolls, so that its text stays legible.
+        svg = chart(display, f"curves-{kind}").replace("max-width:100%", "min-width:36rem", 1)
+        parts.append(Figure(Markup(svg)))
+    if tree.curves is None:
+        parts[0] = "The model file has no observed curves: dashed lines are the predictions of the tree."
+    return PageSection("curves", "Survival curves", "clinician", parts)
 
 
 def _support_section(fitted: Fitted) -> PageSection | None:
@@ -555,6 +605,11 @@ def _score_sentence(fitted: Fitted) -> str:
         return (
             f"{on}: of two {plural(fitted.noun)}, one with {fitted.outcome} and one without, the former has "
             f"the higher predicted risk in {share} of all pairs ({stated}); chance alone gives 50 %."
+        )
+    if fitted.metric.name in ("concordance", "uno"):
+        return (
+            f"{on}: of two {plural(fitted.noun)}, the one with the earlier event has the higher predicted "
+            f"risk in {share} of the pairs that can be compared ({stated}); chance alone gives 50 %."
         )
     if fitted.metric.name == "r2":
         return f"{on}, the model explains {share} of the variance ({stated})."
@@ -718,6 +773,8 @@ def _calibration_section(fitted: Fitted) -> PageSection | None:
         return None
     if fitted.target.is_classes and fitted.positive is None:
         return _confusion_section(fitted, fitted.test)
+    if fitted.target.is_survival:
+        return _survival_calibration(fitted, fitted.test)
     place, values = fitted.positive or 0, fitted.test.true_values.values
     predicted = np.asarray(fitted.predicted[:, place], float)
     truth = (values == place).astype(float) if fitted.target.is_classes else np.asarray(values, float)
@@ -758,6 +815,38 @@ def _calibration_section(fitted: Fitted) -> PageSection | None:
     ratio = "" if isnan(found.ratio) else f" (ratio {fixed_text(found.ratio, 2)})"
     parts.append(f"{fitted.outcome} in {len(truth):,} {fitted.test.name}: {both}{ratio}; {slope}.")
     return PageSection("calibration", title, EVIDENCE, parts)
+
+
+def _survival_calibration(fitted: Fitted, rows: ScoredRows) -> PageSection | None:
+    """Compare predicted with observed survival to the horizon, group by group."""
+    hazard, times = fitted.target.hazard, rows.true_values.survival
+    if hazard is None or times is None:
+        return None
+    risks = np.asarray(fitted.predicted[:, 0], float)
+    name, cells = name_survival(hazard), []
+    levels = np.unique(round_last_digits(risks))
+    if len(levels) > MOST_CLASSES:
+        levels = np.quantile(levels, np.linspace(0.05, 0.95, 10))
+    nearest = np.abs(risks[:, None] - levels).argmin(axis=1)
+    for place, risk in enumerate(levels.tolist()):
+        own, weight = times.subset(nearest == place), rows.true_values.weight
+        observed = describe_observed(own, None if weight is None else weight[nearest == place], hazard)
+        predicted = rounded_percent(survive_horizon(hazard, risk))
+        cells.append([risk_text(risk), f"{len(own.time):,}", f"{own.event.sum():,}", predicted, observed])
+    found = calibration(fitted.predicted, rows.true_values)
+    text = (
+        f"{name[0].upper()}{name[1:]} of {len(risks):,} {rows.name}, by predicted risk: the prediction, and "
+        "the observed survival (Kaplan-Meier) with its 95 % interval."
+    )
+    both = ""
+    if not isnan(found.observed):
+        both = (
+            f"In all, {percent_text(found.observed)} had the event by then (Kaplan-Meier); expected "
+            f"{percent_text(found.expected)}."
+        )
+    headings = ["risk", "rows", "events", f"predicted {name}", f"observed {name}"]
+    table = TextTable(headings, cells, sides=">>>>>")
+    return PageSection("calibration", "Calibration", EVIDENCE, [text, table, *([both] if both else [])])
 
 
 def _confusion_section(fitted: Fitted, rows: ScoredRows) -> PageSection:
@@ -830,7 +919,10 @@ def _predictions(trees: Sequence[Tree], fitted: Fitted) -> FloatArray:
     """Return the prediction of each tree for each row, of shape (trees, rows)."""
     assert fitted.test is not None
     place, shape = fitted.positive or 0, (len(trees), len(fitted.test))
-    return np.array([tree.values(fitted.test.X)[:, place] for tree in trees]).reshape(shape)
+    values = np.array([tree.values(fitted.test.X)[:, place] for tree in trees]).reshape(shape)
+    if (hazard := fitted.target.hazard) is not None:
+        values = survival_function(hazard, values, [hazard.horizon])[..., 0]
+    return values
 
 
 def _spread_text(own: FloatArray, others: FloatArray, limit: float | None) -> str:
@@ -891,6 +983,10 @@ def _schema_section(fitted: Fitted) -> PageSection:
         values = f" ({', '.join(classes)})"
     else:
         values = f", from {number_text(target.low, 4)} to {number_text(target.high, 4)}"
+    if target.hazard is not None:
+        last = time_text(target.hazard.times[-1], target.hazard.unit)
+        until = time_text(target.hazard.horizon, target.hazard.unit)
+        values = f" by {printable(target.hazard.time)}, with events up to {last}; the horizon is {until}"
     text = (
         f"{f'{name}: ' if name else ''}{size}{pluralize(len(rows), 'column')} to predict "
         f"{printable(target.name)}{values}."

@@ -29,6 +29,7 @@ from holdfast.data.custom_features import (
     parse_custom_feature,
 )
 from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.survival import name_survival, time_text
 from holdfast.data.table import Table
 from holdfast.explain.split_support import SplitSupport
 from holdfast.report.page import PageSection, json_for_html
@@ -51,6 +52,7 @@ from holdfast.tree.stats import (
     score_classes,
     weighted_quantile,
 )
+from holdfast.tree.survival import NodeSurvival, describe_observed, risk_text
 from holdfast.tree.tree import LEAF, Tree
 
 if TYPE_CHECKING:
@@ -71,6 +73,7 @@ def rules_section(fitted: "Fitted") -> PageSection:
     assert isinstance(tree, Tree)
     tested = {} if fitted.test is None else _tested_sentences(fitted)
     rules = rule_facts(tree, fitted.positive, fitted.noun, fitted.training)
+    hazard = tree.schema.target.hazard
     facts = {
         "rules": [{**rule, "tested": tested.get(rule["leaf"], "")} for rule in rules[:MOST_RULES]],
         "n_rules": len(rules),
@@ -79,7 +82,8 @@ def rules_section(fitted: "Fitted") -> PageSection:
         "positive": None
         if fitted.positive is None
         else format_class_names(tree.schema.target)[fitted.positive],
-        "range": None if tree.schema.target.is_classes else _range(tree),
+        "range": None if tree.schema.target.is_classes or hazard is not None else _range(tree),
+        "survival": "" if hazard is None else name_survival(hazard),
         "text": rules_text(tree, missing=True, most=FULL_LIST, positive=fitted.positive_label)
         if len(rules) <= MOST_RULES
         else "",
@@ -88,8 +92,9 @@ def rules_section(fitted: "Fitted") -> PageSection:
         "decides": format_decision(tree, fitted.positive_label),
         "marks": support_lines(tree),
     }
-    first = "highest risk" if fitted.positive is not None else "rarest class"
-    title = f"Rules, {first if fitted.target.is_classes else 'highest value'} first"
+    first = "highest risk" if fitted.positive is not None or hazard is not None else "rarest class"
+    is_by_value = not fitted.target.is_classes and hazard is None
+    title = f"Rules, {'highest value' if is_by_value else first} first"
     return PageSection("rules", title, "clinician", template="rules.html", facts=facts)
 
 
@@ -100,10 +105,16 @@ def _tested_sentences(fitted: "Fitted") -> dict[int, str]:
     assert test is not None
     leaves, values = tree.apply(test.X), test.true_values.values
     found = {}
+    times, hazard = test.true_values.survival, tree.schema.target.hazard
     for leaf in np.flatnonzero(tree.feature == LEAF).tolist():
         own = values[leaves == leaf]
         if not len(own):
             found[leaf] = f"None of the {test.name} is in this group."
+        elif times is not None and hazard is not None:
+            mine, weight = times.subset(leaves == leaf), test.true_values.weight
+            shown = describe_observed(mine, None if weight is None else weight[leaves == leaf], hazard)
+            events = f"{mine.event.sum():,} of {len(own):,} had the event"
+            found[leaf] = f"Of the {test.name}, {events}; observed {name_survival(hazard)}: {shown}."
         elif tree.schema.target.is_classes:
             place = int(tree.outcome[leaf]) if fitted.positive is None else fitted.positive
             seen, name = int((own == place).sum()), format_class_names(tree.schema.target)[place]
@@ -151,6 +162,16 @@ def _rule_fact(
         "outside": interval_sentence(found),
     }
     target = rule.target
+    if found.survival is not None:
+        return {
+            **fact,
+            "outside": found.is_outside * OUTSIDE,
+            "warning": few_rows_sentence(rule.count),
+            "prediction": rounded_percent(found.survival.survival),
+            "risk": risk_text(found.survival.risk),
+            "sentence": survival_sentence(target, found.survival, noun),
+            "seen": found.count,
+        }
     if counts is None:
         own = seen_rows.get(rule.leaf)
         statistic = rule.statistic or "mean"
@@ -275,7 +296,7 @@ def case_section(
     }
     facts = {
         "noun": noun,
-        "target": target.name,
+        "target": target.name if target.hazard is None else name_survival(target.hazard),
         "classes": list(format_class_names(target)),
         "positive": positive,
         "fields": [
@@ -304,7 +325,8 @@ def tree_data(
     """Return a tree as arrays for the script, with its conditions and predictions in words."""
     inner = np.flatnonzero(tree.feature != LEAF).tolist()
     known = find_known_values(tree)
-    names = ("prediction", "class", "decision", "sentence", "outside", "warning")  # a number has no class
+    # A number has no class, and only survival has a risk.
+    names = ("prediction", "risk", "class", "decision", "sentence", "outside", "warning")
     rules = {
         str(each["leaf"]): {part: each[part] for part in names if part in each}
         for each in rule_facts(tree, positive, noun, training)
@@ -476,6 +498,35 @@ def _others_text(names: tuple[str, ...], counts: FloatArray, places: list[int]) 
     shown = [f"{weighted_count(float(counts[place]))} {names[place]}" for place in places[:MOST_CLASSES]]
     more = f" and {len(places) - MOST_CLASSES} more classes" if len(places) > MOST_CLASSES else ""
     return f"; the others: {', '.join(shown)}{more}"
+
+
+OUTSIDE = (
+    "The prediction lies outside this interval: it also draws on the groups around, and the hazards of all "
+    "groups are proportional."
+)
+
+
+def survival_sentence(target: Target, found: NodeSurvival, noun: str) -> str:
+    """Describe the events of a leaf, its observed survival and median, and its risk.
+
+    >>> from holdfast.data.schema import Hazard
+    >>> target = Target("died", hazard=Hazard((1.0,), (0.5,), 5.0, unit="years"))
+    >>> found = NodeSurvival(1, 40.0, 10.0, 0.5, 5.0, 0.78, 0.75, (0.6, 0.86), None, 4.2)
+    >>> survival_sentence(target, found, "patient")
+    'Of 40 patients like this, 10 had the event; observed 5-year survival 75 % (60 to 86 %), median not
+    reached. The risk is 0.50 times that of all patients.'
+    """
+    assert target.hazard is not None
+    name = name_survival(target.hazard)
+    risk = f"The risk is {risk_text(found.risk)} times that of all {plural(noun)}."
+    if not found.n_rows:
+        return f"There is no known {noun} like this. {risk}"
+    text = f"Of {cases_text(found.n_rows, noun)} like this, {weighted_count(found.n_events)} had the event"
+    if found.observed is None or found.interval is None:
+        return f"{text}; none was observed for {time_text(found.horizon, target.hazard.unit)}. {risk}"
+    ends = percent_range(*found.interval)
+    median = "not reached" if found.median is None else time_text(found.median, target.hazard.unit)
+    return f"{text}; observed {name} {rounded_percent(found.observed)} ({ends}), median {median}. {risk}"
 
 
 def few_rows_sentence(count: float) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, log
+from math import exp, fsum, log
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from holdfast.data.schema import Hazard
 from holdfast.data.survival import (
     EventTable,
     SurvivalCurve,
+    SurvivalTimes,
     count_events,
     cumulative_hazard,
     find_median,
@@ -114,23 +115,11 @@ def node_survival(tree: Tree, node: int, level: float = 0.95) -> NodeSurvival:
     hazard = get_hazard(tree)
     risk = float(tree.value[node, 0])
     curve = node_curve(tree, node, level)
-    observed = interval = median = None
+    observed, interval, median = None, None, None
     n_events = float(tree.weight[node] * tree.observed_mean[node, 0])
     if curve is not None and tree.count[node] > 0:
         n_events, median = float(curve.events.sum()), find_median(curve)
-        observed, low, high = read_curve(curve, hazard.horizon)
-        later = int(np.searchsorted(curve.time, hazard.horizon))
-        if observed > 0 and not (later < len(curve.time) and curve.at_risk[later] > 0):
-            observed = None  # the last of the rows was censored before
-    if observed is not None and curve is not None:
-        interval = low, high
-        expected = float(tree.weight[node])
-        if observed == 1.0 and expected > 0:  # no event so far: a band of no width
-            reach = MOST_EXPECTED / expected * float(cumulative_hazard(hazard, hazard.horizon))
-            interval = exp(-reach), 1.0
-        elif observed == 0.0:
-            inside = curve.high[curve.survival > 0]
-            interval = 0.0, float(inside[-1]) if len(inside) else 1.0
+        observed, interval = observe_horizon(curve, hazard, float(tree.weight[node]))
     return NodeSurvival(
         node,
         float(tree.count[node]),
@@ -143,6 +132,37 @@ def node_survival(tree: Tree, node: int, level: float = 0.95) -> NodeSurvival:
         median,
         hazard.horizon * (1.0 - float(lost_fraction(hazard, risk))),
     )
+
+
+def observe_horizon(
+    curve: SurvivalCurve, hazard: Hazard, expected: float
+) -> tuple[float | None, tuple[float, float] | None]:
+    """Return observed survival to the horizon and its interval; None if no row was observed so long.
+
+    `expected` is the number of events expected in these rows.
+    """
+    observed, low, high = read_curve(curve, hazard.horizon)
+    later = int(np.searchsorted(curve.time, hazard.horizon))
+    if observed > 0 and not (later < len(curve.time) and curve.at_risk[later] > 0):
+        return None, None  # the last of the rows was censored before
+    if observed == 1.0 and expected > 0:  # no event so far: a band of no width
+        reach = MOST_EXPECTED / expected * float(cumulative_hazard(hazard, hazard.horizon))
+        return observed, (exp(-reach), 1.0)
+    if observed == 0.0:
+        inside = curve.high[curve.survival > 0]
+        return observed, (0.0, float(inside[-1]) if len(inside) else 1.0)
+    return observed, (low, high)
+
+
+def describe_observed(times: SurvivalTimes, weight: FloatArray | None, hazard: Hazard) -> str:
+    """Format observed survival of rows to the horizon with its interval: "54 % (42 to 64 %)"."""
+    ends = np.unique(np.append(times.time[times.event], hazard.horizon))
+    counts = count_events(times.time, times.event, times.entry, weight, ends)
+    own = times.exposure if weight is None else times.exposure * weight
+    observed, interval = observe_horizon(kaplan_meier(counts), hazard, fsum(own.tolist()))
+    if observed is None or interval is None:
+        return "not observed so long"
+    return f"{rounded_percent(observed)} ({percent_range(*interval)})"
 
 
 def node_curve(tree: Tree, node: int, level: float = 0.95) -> SurvivalCurve | None:

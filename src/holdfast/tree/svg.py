@@ -250,7 +250,11 @@ def tree_svg(
 
 def _heading(texts: NodeTexts, width: float, title: str | None) -> tuple[list[str], float, float]:
     """Draw title and legend; return them with the width and height that they need."""
-    name = fit_text(printable(title or texts.tree.schema.target.name), max(width - 2 * MARGIN, 2 * WIDEST))
+    own = texts.tree.schema.target
+    name = fit_text(
+        printable(title or (f"Time to {own.name}" if own.is_survival else own.name)),
+        max(width - 2 * MARGIN, 2 * WIDEST),
+    )
     parts = [text_at(MARGIN, MARGIN + 12, name, size=14, bold=True, anchor="start")]
     x, y = MARGIN + text_width(name, 14, bold=True) + 20, MARGIN + 12.0
     width = max(width, x - 20 + MARGIN)

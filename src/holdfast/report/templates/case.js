@@ -87,6 +87,7 @@ const cases = (() => {
   const outcome = (tree, nodes) => {
     const leaf = tree.leaves[nodes.at(-1)], head = make("p", "", "outcome");
     head.append(make("strong", leaf.prediction), make("span", "class" in leaf ? `${leaf.decision ? "probability of " : ""}${box.target} = ${leaf.class}` : box.target));
+    if (leaf.risk) head.append(make("span", `risk ${leaf.risk}`, "decision"));
     if (leaf.decision) head.append(make("span", `predicts ${leaf.decision}`, "decision"));
     return [head, make("p", [leaf.sentence, leaf.outside].filter(Boolean).join(" ")), ...(leaf.warning ? [make("p", leaf.warning, "warn")] : [])];
   };
