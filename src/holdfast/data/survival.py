@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._arrays import BoolArray, FloatArray, LongArray
+from holdfast._arrays import BoolArray, FloatArray, LongArray, round_last_digits
 from holdfast._check import check_choice, check_number
 from holdfast._choices import HAZARDS
 from holdfast._text import RowLabels, first_rows, number_text, plural, quoted
@@ -26,6 +26,7 @@ EVENT_NAMES = ("event", "status", "died", "dead", "death", "observed", "cens")
 ENTRY_NAMES = ("entry", "start", "enter")
 MOST_TIMES = 500  # of a stored hazard; of more event times, these are spread evenly
 AT_RISK = 0.1  # fraction of the rows that are observed up to the default horizon
+AT_ONCE = 4096  # risks whose survival functions are computed together
 LEAST_RISK, MOST_RISK = 1e-4, 1e4  # bounds of relative risks that are made from fractions
 
 
@@ -487,8 +488,13 @@ def lost_fraction(hazard: Hazard, risk: Any) -> FloatArray:
     array([0.   , 0.316])
     """
     widths, sums = _steps(hazard)
-    risk = np.asarray(risk, np.float64)
-    return np.asarray(1.0 - np.exp(-np.multiply.outer(risk, sums)) @ widths, np.float64)
+    risks = np.asarray(risk, np.float64)
+    lost = np.empty(risks.size)
+    for begin in range(0, risks.size, AT_ONCE):
+        part = risks.ravel()[begin : begin + AT_ONCE]
+        kept = np.exp(-np.multiply.outer(part, sums))
+        lost[begin : begin + AT_ONCE] = 1.0 - (kept * widths).sum(axis=1)
+    return round_last_digits(lost.reshape(risks.shape))
 
 
 def risk_at_fraction(hazard: Hazard, fraction: Any) -> FloatArray:
@@ -505,16 +511,16 @@ def risk_at_fraction(hazard: Hazard, fraction: Any) -> FloatArray:
     logs = np.zeros(fraction.shape)
     for _ in range(60):  # Newton's steps, bisection where they leave the bounds
         kept = np.exp(-np.multiply.outer(np.exp(logs), sums))
-        excess = 1.0 - kept @ widths - fraction
+        excess = 1.0 - (kept * widths).sum(axis=-1) - fraction
         high, low = np.where(excess > 0, logs, high), np.where(excess > 0, low, logs)
-        slope = np.exp(logs) * (kept @ (widths * sums))
+        slope = np.exp(logs) * (kept * (widths * sums)).sum(axis=-1)
         step = np.divide(excess, slope, out=np.full(fraction.shape, np.inf), where=slope > 0)
         tried = logs - step
         tried = np.where((tried > low) & (tried < high), tried, (low + high) / 2)
         if np.abs(tried - logs).max(initial=0.0) < 1e-14:
             break
         logs = tried
-    return np.asarray(np.exp(logs), np.float64)
+    return round_last_digits(np.exp(logs))
 
 
 def _steps(hazard: Hazard) -> tuple[FloatArray, FloatArray]:

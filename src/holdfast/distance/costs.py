@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from holdfast._arrays import FloatArray
 from holdfast._check import check_integer, check_number
 from holdfast._text import quoted
 from holdfast.data.schema import Target
+from holdfast.data.survival import lost_fraction, risk_at_fraction
 from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.tree.rules import Condition, Rule
 from holdfast.tree.tree import Tree
@@ -116,6 +118,31 @@ def _fraction_allowed(condition: Condition) -> float:
     return 1 - (cost if condition.feature.is_subset else 2 * cost)
 
 
+def value_fractions(values: FloatArray, target: Target) -> FloatArray:
+    """Scale predicted values to 0 to 1, so that sums neither overflow nor vanish.
+
+    Fractions of classes stay. Numbers become fractions of the range of the target, relative risks the
+    fraction of the time up to the horizon that is lost to the event.
+    """
+    if target.is_classes:
+        return values
+    if target.hazard is not None:
+        return lost_fraction(target.hazard, values)
+    if not target.low < target.high:
+        return np.zeros(values.shape)
+    distance = fraction_of_range(values, target.low, target.low, target.high)
+    return np.where(values < target.low, -distance, distance)
+
+
+def fraction_values(fractions: FloatArray, target: Target) -> FloatArray:
+    """Return the values whose fractions these are, the inverse of `value_fractions`."""
+    if target.is_classes:
+        return fractions
+    if target.hazard is not None:
+        return risk_at_fraction(target.hazard, fractions)
+    return target.low * (1.0 - fractions) + target.high * fractions
+
+
 def fraction_of_range(one: Any, other: Any, low: float, high: float) -> Any:
     """Return the fraction of the range between two of its numbers, element by element."""
     if isinf(high - low):
@@ -132,11 +159,8 @@ def outcome_difference(p: Rule, q: Rule, outcome: str) -> float:
         return float(p.outcome != q.outcome)
     if outcome == "distribution":
         return sum(abs(a - b) for a, b in zip(p.value, q.value, strict=True)) / 2
-    low, high = p.target.low, p.target.high
-    if not low < high:
-        return 0.0
-    one, other = np.clip([p.value[0], q.value[0]], low, high)
-    return float(fraction_of_range(one, other, low, high))
+    one, other = np.clip(value_fractions(np.array([p.value[0], q.value[0]]), p.target), 0.0, 1.0)
+    return float(abs(one - other))
 
 
 def _check_one_schema(p: Rule, q: Rule) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast._arrays import FloatArray, LongArray, freeze
 from holdfast.data.schema import Schema
-from holdfast.distance.costs import DistanceSettings, fraction_of_range
+from holdfast.distance.costs import DistanceSettings, value_fractions
 from holdfast.errors import BrokenTreeError
 from holdfast.kernels.distance.assignment import AT_ONCE, Prices
 from holdfast.kernels.distance.distances import DistanceScratch, Packed
@@ -219,10 +219,7 @@ def _outcomes(trees: Sequence[Tree], label_weight: float, outcome: str) -> tuple
     if outcome == "distribution":
         # Rounded down, so that those of a leaf never add up to more than the whole.
         return np.floor(values * (label_weight / 2)).astype(np.int64), -1
-    low, high = trees[0].schema.target.low, trees[0].schema.target.high
-    if not low < high:
-        return np.zeros(values.shape, np.int64), -1
-    shares = fraction_of_range(np.clip(values, low, high), low, low, high)
+    shares = np.clip(value_fractions(values, trees[0].schema.target), 0.0, 1.0)
     return np.rint(shares * label_weight).astype(np.int64), -1
 
 

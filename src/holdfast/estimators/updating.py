@@ -267,7 +267,7 @@ def with_ranges(table: Table) -> Table:
     """The table on a schema whose ranges hold its values."""
     features = tuple(map(_ranged, table.schema.features, table.columns))
     target = table.schema.target
-    if not target.is_classes:
+    if not target.is_classes and not target.is_survival:
         low, high = _range(table.target, target)
         target = replace(target, low=low, high=high)
     return replace(table, schema=Schema(features, target))

@@ -18,7 +18,7 @@ from holdfast._check import (
     is_number,
     raise_out_of_range,
 )
-from holdfast.data.schema import Label
+from holdfast.data.schema import Label, Target
 from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import LossMatrix, Priors, parse_loss_matrix, parse_priors
 from holdfast.kernels.growth import criteria as formulas
@@ -84,6 +84,13 @@ CLASS_CRITERIA = {criterion.name: criterion for criterion in _ALL if criterion.i
 NUMBER_CRITERIA = {criterion.name: criterion for criterion in _ALL if not criterion.is_classes}
 CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA
 SQUARED_ERROR = CRITERIA["squared_error"]
+
+
+def default_criterion(target: Target) -> str:
+    """Return the criterion by which means and fractions are fitted."""
+    if target.is_survival:
+        return "poisson"
+    return "gini" if target.is_classes else "squared_error"
 
 
 def get_criterion(name: str, is_classes: bool) -> Criterion:

@@ -17,6 +17,7 @@ from holdfast.distance.distance import distances_between
 from holdfast.errors import ParameterError
 from holdfast.explain.firmness import ReferenceTrees
 from holdfast.growth.leaf_values import draw_structure_rows, set_honest_values
+from holdfast.growth.rules import default_criterion
 from holdfast.scoring.metric import Metric, make_metric
 from holdfast.stable.bootstrap import BOOTSTRAP, PRUNED
 from holdfast.stable.candidates import Method, TrainedCandidates, TreeCollection
@@ -167,7 +168,7 @@ def _train_honestly(rows: TrainingSet, settings: StabilitySettings, metric: Metr
     others = rows.table.subset(~chosen)
     rules = settings.rules
     if not rules.predicts_quantiles:
-        rules = rules.replace(criterion="gini" if others.schema.target.is_classes else "squared_error")
+        rules = rules.replace(criterion=default_criterion(others.schema.target))
     trees = [set_honest_values(tree, others, rules) for tree in trained.candidates.trees]
     return trained._replace(candidates=replace(trained.candidates, trees=tuple(trees)))
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from holdfast.distance.costs import DistanceSettings, fraction_of_range
+from holdfast.distance.costs import DistanceSettings, value_fractions
 from holdfast.kernels.consensus.problem import MOST_PATH
 from holdfast.stable.consensus.distil import DistillationTask
 from holdfast.stable.consensus.prior import get_teacher_means
@@ -62,14 +62,7 @@ class UpdateSearch:
 
     def _squared_error(self, tree: Tree) -> float:
         task, target = self.task, tree.schema.target
-        predicted = get_teacher_means(tree)[tree.apply(task.table)]
-        if not target.is_classes:
-            is_spread = target.low < target.high
-            predicted = (
-                fraction_of_range(predicted, target.low, target.low, target.high)
-                if is_spread
-                else 0.0 * predicted
-            )
+        predicted = value_fractions(get_teacher_means(tree), target)[tree.apply(task.table)]
         predicted = predicted[:, -1:] if predicted.shape[1] <= 2 else predicted
         return float((task.weight[:, None] * (task.fitted_predictions - predicted) ** 2).sum())
 

@@ -18,7 +18,7 @@ from holdfast._random import Stream
 from holdfast.data.resampling import Units, draw_all_counts
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
-from holdfast.distance.costs import fraction_of_range
+from holdfast.distance.costs import fraction_values, value_fractions
 from holdfast.growth.constraints import make_monotone, make_regression_rules, read_first_splits
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.leaf_values import refit_all_leaf_values
@@ -220,7 +220,7 @@ class DistillationTask:
         if promise is not None and target.is_classes:
             promise = replace(promise, outcome=target.classes[-1])
         if not target.is_classes:
-            value = target.low * (1.0 - share) + target.high * share
+            value = fraction_values(share, target)
             with np.errstate(over="ignore"):
                 impurity = tree.impurity * np.square(np.float64(target.high) - target.low)
             impurity = np.minimum(np.nan_to_num(impurity), np.finfo(np.float64).max)
@@ -406,20 +406,42 @@ def set_posterior_values(tree: Tree, table: Table, repeats: IntArray, weight: Fl
     """
     leaf, target = tree.apply(table), table.schema.target
     is_classes = target.is_classes
-    rows_mean = _fractions(compute_moments(tree, table, weight, leaf)[0], target)
+    rows_mean = value_fractions(compute_moments(tree, table, weight, leaf)[0], target)
     n_rows = _effective_rows(tree, repeats, weight, leaf)
     share = (n_rows / (n_rows + PRIOR_ROWS))[:, None]
-    value = share * rows_mean + (1.0 - share) * _fractions(tree.value, target)
+    value = share * rows_mean + (1.0 - share) * value_fractions(tree.value, target)
     if len(target.classes) == 2:
         second = _keep_teacher_class(tree, value[:, 1], rows_mean[:, 1], n_rows)
         value = np.stack([1.0 - second, second], axis=1)
     elif is_classes and tree.loss_matrix is None:
         value = _give_clear_majority(value, rows_mean, n_rows)
-    value = _values(round_last_digits(value), target)
+    value = fraction_values(round_last_digits(value), target)
     impurity = class_impurity(get_criterion(tree.criterion, True), value) if is_classes else tree.impurity
     return enforce_monotonicity(
         tree.replace(value=value, impurity=impurity, given_outcome=None, teacher_mean=tree.value)
     )
+
+
+def set_teacher_risks(tree: Tree, teacher_tree: Tree) -> Tree:
+    """Give a survival tree with the events of the rows the mean predictions of the teacher as values."""
+    return enforce_monotonicity(tree.replace(value=teacher_tree.value, rows_mean=tree.value))
+
+
+def set_posterior_risks(tree: Tree, table: Table, repeats: IntArray, weight: FloatArray) -> Tree:
+    """Average the teacher's relative risks with those of the training rows, node by node.
+
+    The risk is that of a Gamma posterior whose prior has the teacher's mean, and as many expected events as
+    40 rows have on average.
+    """
+    leaf = tree.apply(table)
+    n_rows = _effective_rows(tree, repeats, weight, leaf)
+    sums = np.bincount(leaf, weight, tree.n_nodes)[:, None]
+    add_to_ancestors(tree, sums)
+    exposure = np.divide(tree.weight, sums[:, 0], out=np.zeros(tree.n_nodes), where=sums[:, 0] > 0)
+    expected, prior = n_rows * exposure, PRIOR_ROWS * exposure[0]
+    share = np.divide(expected, expected + prior, out=np.zeros(tree.n_nodes), where=expected > 0)[:, None]
+    value = round_last_digits(share * tree.observed_mean + (1.0 - share) * tree.value)
+    return enforce_monotonicity(tree.replace(value=value, teacher_mean=tree.value))
 
 
 def _effective_rows(tree: Tree, repeats: IntArray, weight: FloatArray, leaf: IntArray) -> FloatArray:
@@ -478,7 +500,7 @@ def compute_moments(
     if target.is_classes:
         outputs = np.eye(len(target.classes))[table.target]
     else:
-        outputs = _fractions(table.target[:, None], target)
+        outputs = value_fractions(table.target[:, None], target)
     sums = np.zeros((tree.n_nodes, 2 + outputs.shape[1]))
     np.add.at(
         sums, leaf, weight[:, None] * np.column_stack([np.ones(len(leaf)), outputs[:, 0] ** 2, outputs])
@@ -487,19 +509,5 @@ def compute_moments(
     mean = sums[:, 2:] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0)
     square = sums[:, 1] / np.where(sums[:, 0] > 0, sums[:, 0], 1.0)
     deviation = round_last_digits(np.sqrt(np.maximum(square - mean[:, 0] ** 2, 0.0)))
-    mean = np.where(sums[:, :1] > 0, _values(round_last_digits(mean), target), tree.value)
+    mean = np.where(sums[:, :1] > 0, fraction_values(round_last_digits(mean), target), tree.value)
     return mean, deviation if target.is_classes else target.high * deviation - target.low * deviation
-
-
-def _fractions(values: FloatArray, target: Target) -> FloatArray:
-    """Values as fractions of the range of the target, whose sums neither overflow nor vanish."""
-    if target.is_classes:
-        return values
-    if not target.low < target.high:
-        return np.zeros(values.shape)
-    return np.asarray(fraction_of_range(values, target.low, target.low, target.high), np.float64)
-
-
-def _values(fractions: FloatArray, target: Target) -> FloatArray:
-    """The values that are these fractions of the range of the target."""
-    return fractions if target.is_classes else target.low * (1.0 - fractions) + target.high * fractions

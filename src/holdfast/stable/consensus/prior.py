@@ -12,7 +12,7 @@ import numpy as np
 from holdfast._arrays import FloatArray, IntArray
 from holdfast.data.table import Table
 from holdfast.data.target import count_effective_rows
-from holdfast.distance.costs import fraction_of_range
+from holdfast.distance.costs import value_fractions
 from holdfast.growth.leaf_values import count_rows_by_class
 from holdfast.growth.rules import class_impurity, get_criterion
 from holdfast.stable.consensus.distil import compute_moments
@@ -42,14 +42,7 @@ class Prior(NamedTuple):
         of the teacher's and the tree's with the weights n and m.
         """
         leaf, target = self.tree.apply(table), table.schema.target
-        predicted = get_teacher_means(self.tree)[leaf]
-        if not target.is_classes:
-            is_spread = target.low < target.high
-            predicted = (
-                fraction_of_range(predicted, target.low, target.low, target.high)
-                if is_spread
-                else 0.0 * predicted
-            )
+        predicted = value_fractions(get_teacher_means(self.tree), target)[leaf]
         ratio = self._ratios(leaf, table, repeats * importance)[leaf]
         share = (ratio / (1.0 + ratio))[:, None]
         return (1.0 - share) * predictions + share * predicted, importance * (1.0 + ratio)

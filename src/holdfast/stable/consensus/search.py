@@ -17,7 +17,7 @@ import numpy as np
 from holdfast._arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray, freeze
 from holdfast.data.schema import Feature
 from holdfast.data.table import Table
-from holdfast.distance.costs import DistanceSettings, fraction_of_range
+from holdfast.distance.costs import DistanceSettings, fraction_of_range, value_fractions
 from holdfast.distance.packing import freeze_fields
 from holdfast.growth.constraints import keep_interactions, make_guide, place_first_splits, read_first_splits
 from holdfast.kernels.consensus.costs import (
@@ -457,11 +457,8 @@ def _outcomes(tree: Tree, leaves: LongArray, settings: DistanceSettings) -> Floa
         flags: BoolArray = label[:, None] == np.arange(len(target.classes))
         return np.where(flags, exact(settings.label_weight / 2), 0.0)
     value = tree.value[leaves]
-    if target.is_classes:
-        fitted = value[:, -1:] if len(target.classes) <= 2 else value
-    else:
-        low, high = target.low, target.high
-        fitted = fraction_of_range(value, low, low, high) if low < high else np.zeros_like(value)
+    fitted = value_fractions(value, target)
+    fitted = fitted[:, -1:] if len(target.classes) <= 2 else fitted
     scaled = np.rint(fitted * _outcome_scale(settings, len(target.classes)) * COORDINATES) / COORDINATES
     padded = np.zeros((len(leaves), max(len(target.classes), 1)))
     padded[:, : scaled.shape[1]] = scaled

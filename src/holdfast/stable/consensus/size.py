@@ -11,6 +11,7 @@ from holdfast._choices import MOST_LEAVES
 from holdfast._text import estimate_text, number_text
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.data.folds import subset_groups
+from holdfast.growth.shrinkage import loss_of
 from holdfast.scoring.metric import TrueValues, make_metric, score_difference
 from holdfast.stable.rows import TrainingSet
 from holdfast.tree.tree import Tree
@@ -126,7 +127,7 @@ def choose_size(rows: TrainingSet, held_out: Sequence[tuple[BoolArray, Sequence[
     for flags, trees in held_out:
         part = rows.table.subset(flags)
         target = part.schema.target
-        metric = make_metric("brier" if target.is_classes else "squared_error", target)
+        metric = make_metric("brier", target) if target.is_classes else loss_of(part)
         true_values = TrueValues.of(part, subset_groups(rows.groups, flags))
         predictions = [tree.value[tree.apply(part)] for tree in trees]
         constant = metric.value(_predict_constant(rows, flags), true_values)
@@ -148,6 +149,8 @@ def _predict_constant(rows: TrainingSet, held_out: BoolArray) -> FloatArray:
     """Predict the rows held out by the base rate or the mean of the others."""
     table, target = rows.table, rows.table.schema.target
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    if table.survival is not None:
+        weight = weight * table.survival.exposure
     training = ~held_out if weight[~held_out].sum() > 0 else held_out
     if target.is_classes:
         sums = np.bincount(table.target[training], weight[training], len(target.classes))

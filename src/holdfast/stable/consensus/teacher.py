@@ -24,12 +24,12 @@ from holdfast.data.row_keys import hash_rows, select_lowest, unit_keys
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.data.target import are_repetitions
-from holdfast.distance.costs import fraction_of_range
+from holdfast.distance.costs import fraction_values, value_fractions
 from holdfast.ensembles.bagging import ROWS_AT_A_TIME as BLOCK
 from holdfast.ensembles.bagging import Sampling, predict_bagged
 from holdfast.ensembles.boosting import BoostingSettings, boost
 from holdfast.errors import ParameterError
-from holdfast.growth.rules import Categories, GrowthRules
+from holdfast.growth.rules import Categories, GrowthRules, default_criterion
 from holdfast.parallel.tasks import run_cached
 from holdfast.stable.settings import StabilitySettings
 from holdfast.tree.stats import weighted_quantile
@@ -49,7 +49,10 @@ SOLVED = 1e-9  # of equations that are solved step by step: the error that is le
 
 @dataclass(frozen=True, eq=False)
 class TeacherData:
-    """The rows that a teacher is fitted to, and the rows that it predicts: by default the same."""
+    """The rows that a teacher is fitted to, and the rows that it predicts: by default the same.
+
+    Parts of a teacher for times to an event fit events by those expected, and predict relative risks.
+    """
 
     table: Table  # with class weights; numbers from 0 to 1
     groups: LongArray | None
@@ -75,10 +78,8 @@ class TeacherData:
         elif "coded" not in table.__dict__:
             table = table.subset(slice(None))  # whose codes are released with it
         target = table.schema.target
-        if not target.is_classes:  # squares of fractions neither overflow nor vanish
-            fraction = np.zeros(table.n_rows)
-            if target.low < target.high:
-                fraction = fraction_of_range(table.target, target.low, target.low, target.high)
+        if not target.is_classes and table.survival is None:  # squares of fractions neither overflow nor vanish
+            fraction = value_fractions(table.target, target)
             schema = replace(table.schema, target=Target(target.name))
             identity = hash_rows(table)  # random draws depend on the row before scaling
             table = Table(schema, table.columns, fraction, table.weight, identity)
@@ -98,6 +99,22 @@ class TeacherData:
     def is_classes(self) -> bool:
         """True for classes, False for numbers."""
         return self.table.schema.target.is_classes
+
+    @property
+    def rate_table(self) -> Table:
+        """The training rows as others than trees read them: for times to an event weighted by exposure."""
+        table = self.table
+        if table.survival is None:
+            return table
+        exposure = table.survival.exposure
+        weight = exposure if table.weight is None else table.weight * exposure
+        return Table(
+            replace(table.schema, target=Target(table.schema.target.name)),
+            table.columns,
+            table.target,
+            weight,
+            hash_rows(table) if table.identity is None else table.identity,
+        )
 
 
 def check_teacher(teacher: Any) -> None:
@@ -140,15 +157,18 @@ def part_weights(teacher: Any) -> dict[Any, float]:
 
 
 def part_predictions(data: TeacherData, parts: Iterable[Any]) -> list[FloatArray]:
-    """Predict with every part of a teacher: fractions of the classes, or a number from 0 to 1."""
+    """Predict with every part of a teacher: fractions of classes, or a fraction as `value_fractions` has it."""
     target, n_rows = data.table.schema.target, data.predicted.n_rows
-    if target.is_classes and len(present := np.unique(data.table.target)) == 1:  # nothing to fit
-        return [np.eye(len(target.classes))[np.full(n_rows, present[0])] for _ in parts]
+    present = np.unique(data.table.target) if target.is_classes or target.is_survival else np.empty(0)
+    if len(present) == 1:  # nothing to fit: one class, or no event
+        own = np.eye(len(target.classes))[present] if target.is_classes else np.zeros((1, 1))
+        return [np.repeat(own, n_rows, axis=0) for _ in parts]
     fits = [
         PARTS[part] if isinstance(part, str) else partial(_predict_estimator, estimator=part)
         for part in parts
     ]
-    return [run_cached("Teacher", fit, data) for fit in fits]
+    predictions = [run_cached("Teacher", fit, data) for fit in fits]
+    return [value_fractions(each, target) for each in predictions] if target.is_survival else predictions
 
 
 def teacher_predictions(data: TeacherData, teacher: Any) -> FloatArray:
@@ -177,7 +197,7 @@ def _extra_trees(data: TeacherData) -> FloatArray:
 
 def _bagged(data: TeacherData, splitter: Literal["best", "random"], sampling: Sampling) -> FloatArray:
     rules = GrowthRules(
-        criterion="gini" if data.is_classes else "squared_error",
+        criterion=default_criterion(data.table.schema.target),
         min_samples_leaf=LEAST_ROWS,
         categories=data.categories,
         max_features="sqrt" if data.is_classes else "third",
@@ -200,14 +220,15 @@ def _bagged(data: TeacherData, splitter: Literal["best", "random"], sampling: Sa
 
 def _boosting(data: TeacherData) -> FloatArray:
     """Boost on all rows in every round, without random draws."""
+    rate = "poisson" if data.table.survival is not None else "squared_error"
     settings = BoostingSettings(
-        "log_loss" if data.is_classes else "squared_error",
+        "log_loss" if data.is_classes else rate,
         n_estimators=N_ROUNDS,
         learning_rate=RATE,
         max_depth=DEPTH,
         categories=data.categories,
     )
-    boosted = boost(data.table, settings, n_jobs=data.n_jobs)
+    boosted = boost(data.rate_table, settings, n_jobs=data.n_jobs)
     rows, n_rows = data.predicted, data.predicted.n_rows
     parts = [rows.subset(slice(begin, begin + BLOCK)) for begin in range(0, n_rows, BLOCK)]
     return np.concatenate([boosted.ensemble.values(part, n_jobs=data.n_jobs) for part in parts])
@@ -253,6 +274,8 @@ def _fit(table: Table, matrix: Matrix, c: float) -> Callable[[Matrix], FloatArra
     from sklearn.linear_model import LogisticRegression, Ridge
 
     weight = None if table.weight is None else table.weight / table.weight.mean()
+    if table.survival is not None:
+        return _fit_rate(table, matrix, c)
     if not table.schema.target.is_classes:
         centre = np.average(table.target, weights=weight)
         spread = np.sqrt(np.average((table.target - centre) ** 2, weights=weight)) or 1.0
@@ -276,6 +299,21 @@ def _fit(table: Table, matrix: Matrix, c: float) -> Callable[[Matrix], FloatArra
     return predict
 
 
+def _fit_rate(table: Table, matrix: Matrix, c: float) -> Callable[[Matrix], FloatArray]:
+    """Fit a Poisson model of events by those expected, Cox's model with the hazard of all rows as baseline."""
+    from sklearn.linear_model import PoissonRegressor
+
+    assert table.survival is not None
+    expected = table.survival.exposure * (1.0 if table.weight is None else table.weight)
+    model = PoissonRegressor(
+        alpha=1.0 / (c * expected.sum()),
+        solver="newton-cholesky" if matrix.shape[1] <= MOST_NEWTON else "lbfgs",
+        tol=1e-6,
+        max_iter=1000,
+    ).fit(matrix, table.target, sample_weight=expected)
+    return lambda rows: np.asarray(model.predict(rows)[:, None], np.float64)
+
+
 # -- estimators of the user -----------------------------------------------------------------------------
 
 
@@ -284,13 +322,18 @@ def _predict_estimator(data: TeacherData, estimator: Any) -> FloatArray:
     from sklearn.base import clone
     from sklearn.utils.validation import has_fit_parameter
 
-    table, model = data.table, clone(estimator)
-    design = DesignMatrix.of(table)
+    table, model = data.rate_table, clone(estimator)
+    design = DesignMatrix.of(data.table)
     matrix, predicted_matrix = design.dense(table), design.dense(data.predicted)
     if model.get_params(deep=False).get("random_state", 0) is None:
         model.set_params(random_state=derive_seed(SEED, Branch.TEACHER_ESTIMATOR) % 2**31)
     is_weighted = table.weight is not None and has_fit_parameter(model, "sample_weight")
     weight = {"sample_weight": table.weight} if is_weighted else {}
+    if data.table.survival is not None and not is_weighted:
+        raise ParameterError(
+            f"The teacher {type(estimator).__name__} has no sample_weight: for times to an event it must fit "
+            "events divided by those expected, with the expected events as weights."
+        )
     if not data.is_classes:
         return np.asarray(model.fit(matrix, table.target, **weight).predict(predicted_matrix), np.float64)[
             :, None
@@ -340,12 +383,15 @@ class HeldOutPredictions(NamedTuple):
     def of(cls, table: Table, held_out: BoolArray, predictions: Sequence[FloatArray]) -> HeldOutPredictions:
         """Select the rows held out from predictions of all rows."""
         target, values = table.schema.target, table.target[held_out]
-        if target.is_classes:
-            truth = np.eye(len(target.classes))[values]
-        else:
-            truth = fraction_of_range(values, target.low, target.low, target.high)[:, None]
         weight = None if table.weight is None else table.weight[held_out]
-        return cls([each[held_out] for each in predictions], truth, weight)
+        own = [each[held_out] for each in predictions]
+        if table.survival is not None:  # the survival of a row is not observed: events are compared
+            own = [fraction_values(each, target) for each in own]
+            mean = np.mean(own, axis=0)[:, 0]
+            variance = table.survival.exposure[held_out] / mean  # the inverse of that of the target
+            return cls(own, values[:, None], variance if weight is None else weight * variance)
+        truth = np.eye(len(target.classes))[values] if target.is_classes else None
+        return cls(own, value_fractions(values, target)[:, None] if truth is None else truth, weight)
 
 
 def choose_part_weights(held_out: Sequence[HeldOutPredictions], usual: FloatArray) -> FloatArray:

@@ -25,7 +25,7 @@ from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import read_loss_matrix
 from holdfast.growth.leaf_values import count_rows_by_class, refit_all_leaf_values, refit_leaf_values
 from holdfast.growth.rounding import round_exactly
-from holdfast.growth.rules import GrowthRules, resolve_min_rows
+from holdfast.growth.rules import GrowthRules, default_criterion, resolve_min_rows
 from holdfast.growth.sample import fixed_point_sample, scale_weights
 from holdfast.growth.shrinkage import shared_strength, shrink_tree
 from holdfast.parallel.tasks import ROWS_PER_TASK, make_batches, run_all
@@ -35,7 +35,9 @@ from holdfast.stable.consensus.distil import (
     DistillationTask,
     Student,
     quantize_predictions,
+    set_posterior_risks,
     set_posterior_values,
+    set_teacher_risks,
 )
 from holdfast.stable.consensus.prior import Prior
 from holdfast.stable.consensus.search import STARTS, ConsensusSearch, SearchResult, TeacherFit
@@ -257,7 +259,7 @@ def make_task(
     table: Table, predictions: FloatArray, settings: StabilitySettings, prior: Prior | None = None
 ) -> DistillationTask:
     """Make the task of distilling a teacher's predictions, averaged with those of a prior tree."""
-    repeats, importance, exponent = scale_weights(table, settings.rules)
+    repeats, importance, exponent = scale_weights(table, settings.rules, by_exposure=False)
     if prior is not None and prior.n_rows > 0:
         predictions, importance = prior.blend(predictions, table, repeats, importance)
     rules = make_student_rules(settings, int(repeats.sum()))
@@ -366,6 +368,13 @@ def _set_leaf_values(trees: list[Tree], task: DistillationTask, settings: Stabil
         trees = refit_all_leaf_values(trees, table, [sample] * len(trees))
         strength = settings.shrinkage
         return trees if strength is None else [shrink_tree(tree, strength) for tree in trees]
+    if table.survival is not None:
+        sample = fixed_point_sample(table, _label_rules(table, settings))
+        fitted = refit_all_leaf_values(trees, table, [sample] * len(trees))
+        trees = [set_teacher_risks(own, tree) for own, tree in zip(fitted, trees, strict=True)]
+        if settings.leaf_values == "posterior":
+            trees = [set_posterior_risks(tree, table, task.repeats, task.weight) for tree in trees]
+        return trees
     trees = _restore_weights(trees, task.exponent)
     if table.schema.target.is_classes:
         trees = [_set_counts(tree, task) for tree in trees]
@@ -380,7 +389,7 @@ def _set_leaf_values(trees: list[Tree], task: DistillationTask, settings: Stabil
 def _label_rules(table: Table, settings: StabilitySettings) -> GrowthRules:
     """The rules for leaf values from the labels: means or class fractions, unless these are quantiles."""
     rules = settings.rules
-    return rules if rules.predicts_quantiles else replace(rules, criterion=_default_criterion(table))
+    return rules if rules.predicts_quantiles else replace(rules, criterion=default_criterion(table.schema.target))
 
 
 def _set_counts(tree: Tree, task: DistillationTask) -> Tree:
@@ -446,12 +455,8 @@ def distance_settings(settings: StabilitySettings, trees: list[Tree]) -> Distanc
 def _make_teacher_data(
     table: Table, groups: LongArray | None, settings: StabilitySettings, training: BoolArray | None = None
 ) -> TeacherData:
-    repeats, importance, _ = scale_weights(table, settings.rules)
+    repeats, importance, _ = scale_weights(table, settings.rules, by_exposure=False)
     return TeacherData.of(table, repeats * importance, groups, settings, training)
-
-
-def _default_criterion(table: Table) -> str:
-    return "gini" if table.schema.target.is_classes else "squared_error"
 
 
 # -- Scores, shrinkage and the test against a constant, on held-out rows -------------------------------------
@@ -558,7 +563,7 @@ def _make_constant(tree: Tree, table: Table, settings: StabilitySettings) -> Tre
     root = prune_at(tree, np.ones(tree.n_nodes, np.bool_))
     rules = settings.rules
     if not rules.predicts_quantiles:
-        rules = replace(rules, criterion=_default_criterion(table))
+        rules = replace(rules, criterion=default_criterion(table.schema.target))
     return refit_leaf_values(root, table, rules)
 
 
