@@ -131,7 +131,7 @@ def value_fractions(values: FloatArray, target: Target) -> FloatArray:
     if not target.low < target.high:
         return np.zeros(values.shape)
     distance = fraction_of_range(values, target.low, target.low, target.high)
-    return np.where(values < target.low, -distance, distance)
+    return np.asarray(np.where(values < target.low, -distance, distance), np.float64)
 
 
 def fraction_values(fractions: FloatArray, target: Target) -> FloatArray:

@@ -239,7 +239,7 @@ class StableSurvivalTree(SurvivalBase, StableTreeEstimator):
     >>> time, event = [100.0 - row[0] for row in X], [row[0] % 3 > 0 for row in X]
     >>> model = StableSurvivalTree(max_leaf_nodes=2).fit(X, (time, event))
     >>> model.predict([[30.0], [70.0]]).round(1)
-    array([0.4, 1.3])
+    array([0.7, 3.6])
     """
 
     criterion: str = "poisson"

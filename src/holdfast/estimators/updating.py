@@ -194,6 +194,13 @@ def check_enough(rows: UpdateData) -> None:
         raise DataError(
             f"An update needs at least {FEWEST_ROWS} new rows, and there are {len(target)}. {_FORCE}"
         )
+    if (survival := rows.table.survival) is not None and (n_events := int(survival.event[counted].sum())) < (
+        FEWEST_EVENTS
+    ):
+        raise DataError(
+            f"Of {len(target):,} new rows, {n_events} have an event: an update needs at least "
+            f"{FEWEST_EVENTS}. {_FORCE}"
+        )
     if not classes:
         return
     counts = np.bincount(target, minlength=len(classes))

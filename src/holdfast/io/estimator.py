@@ -353,7 +353,7 @@ def _build_baseline(part: BaselinePart, metric: Metric, tree: Tree) -> BaselineT
     score, error, ratio = (
         math.nan if each is None else each for each in (part.score, part.error, part.ratio)
     )
-    return BaselineTest(Score(score, error), ratio, metric, tree.schema.target.is_classes, part.n_rows)
+    return BaselineTest(Score(score, error), ratio, metric, tree.schema.target.task, part.n_rows)
 
 
 def _mark_frontier(estimator: Any, frontier: Frontier, choice: ChoicePart) -> Frontier:

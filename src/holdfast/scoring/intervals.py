@@ -45,6 +45,21 @@ def jeffreys_interval(count: float, n: float, level: float = 0.95) -> tuple[floa
     return low, 1.0 if count >= n else float(betaincinv(seen, not_seen, 1 - tail))
 
 
+def poisson_interval(events: float, expected: float, level: float = 0.95) -> tuple[float, float]:
+    """Compute the interval of the ratio of observed to expected events, by Byar's approximation.
+
+    >>> low, high = poisson_interval(10, 20)
+    >>> f"{low:.3f} to {high:.3f}"
+    '0.240 to 0.920'
+    """
+    if expected <= 0:
+        return 0.0, inf
+    reach = NormalDist().inv_cdf((1 + level) / 2) / 3
+    above = events + 1
+    low = 0.0 if events <= 0 else events * max(1 - 1 / (9 * events) - reach / sqrt(events), 0.0) ** 3
+    return low / expected, above * (1 - 1 / (9 * above) + reach / sqrt(above)) ** 3 / expected
+
+
 def t_interval(mean: float, deviation: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """Compute Student's interval for a mean; infinite for fewer than two numbers.
 

@@ -19,7 +19,13 @@ from holdfast.data.table import Table
 from holdfast.errors import DataWarning, GrowthWarning, ParameterError
 from holdfast.growth.collections import Combination, Learner, list_combinations, make_learner, paper_grid
 from holdfast.growth.leaf_values import refit_all_leaf_values
-from holdfast.growth.rules import CLASS_CRITERIA, GrowthRules, default_criterion, is_for_numbers, resolve_min_rows
+from holdfast.growth.rules import (
+    CLASS_CRITERIA,
+    GrowthRules,
+    default_criterion,
+    is_for_numbers,
+    resolve_min_rows,
+)
 from holdfast.growth.sample import FixedPointSample, fixed_point_samples, split_weight
 from holdfast.growth.shrinkage import shared_strength, shrink_tree
 from holdfast.parallel.tasks import LEAST_SHARED, ROWS_PER_TASK, check_jobs, make_batches, run_all

@@ -180,13 +180,20 @@ OPEN = 1.0
 Parts = Iterable[tuple[BoolArray, Sequence[Tree]]]  # rows held out, and trees trained without them
 
 
+_CONSTANTS = {
+    "classification": "the base rate",
+    "regression": "the mean",
+    "survival": "the risk of all rows",
+}
+
+
 class BaselineTest(NamedTuple):
     """The test of the trees against the base rate or the mean, on held-out rows."""
 
     score: Score  # of the mean of the trees
     ratio: float  # the covariance of predictions and target, in standard errors
     metric: Metric
-    is_classes: bool
+    task: str  # of the target
     n_rows: int  # held out, of which both are
 
     @property
@@ -197,7 +204,7 @@ class BaselineTest(NamedTuple):
     @property
     def finding(self) -> str:
         """The result, as a sentence without its subject."""
-        constant = "the base rate" if self.is_classes else "the mean"
+        constant = _CONSTANTS[self.task]
         value = estimate_texts([self.metric.shown(self.score.value)], [self.score.error])[0]
         # Rounded down: 2.48 is not "2.5 where 2.5 are required".
         ratio = np.floor(10 * self.ratio) / 10 + 0.0
@@ -247,7 +254,7 @@ def baseline_test(rows: TrainingSet, metric: Metric, parts: Parts) -> BaselineTe
     ratio = _test_discrimination(centred[true_values.counted], true_values) / factor
     score = metric.score(predicted, true_values)
     score = score._replace(error=float(factor * score.error))
-    return BaselineTest(score, float(ratio), metric, target.is_classes, int(known.sum()))
+    return BaselineTest(score, float(ratio), metric, target.task, int(known.sum()))
 
 
 def _test_discrimination(predicted: FloatArray, true_values: TrueValues) -> float:
@@ -258,6 +265,8 @@ def _test_discrimination(predicted: FloatArray, true_values: TrueValues) -> floa
         truths = [np.eye(predicted.shape[1])[rows.values]]
         auc = formulas.auc(predicted, rows)
         measures = [auc._replace(value=auc.value - 0.5)]
+    elif rows.survival is not None:  # as in a log-rank test: events less those expected
+        truths = [(rows.survival.event - rows.survival.exposure)[:, None]]
     else:
         in_order = np.sort(rows.values)
         ranks = sum(np.searchsorted(in_order, rows.values, side) / 2 for side in ("left", "right"))

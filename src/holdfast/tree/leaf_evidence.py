@@ -17,6 +17,7 @@ from holdfast.scoring.intervals import (
     bootstrap_interval,
     design_effect,
     jeffreys_interval,
+    poisson_interval,
     scale_to_unit,
     t_interval,
     wilson_interval,
@@ -46,7 +47,8 @@ def add_evidence(
     """
     tree, target = set_curves(set_recorded(tree, table), table), table.schema.target
     is_quantile = parse_quantile(tree.criterion) is not None
-    is_told = target.is_classes or is_quantile or (tree.criterion == "squared_error" and not is_distilled)
+    is_told = target.is_classes or target.is_survival or is_quantile
+    is_told = is_told or (tree.criterion == "squared_error" and not is_distilled)
     if is_told and table.weight is None and groups is None:
         return tree
     rows = _NodeRows.of(tree, table, groups)
@@ -58,7 +60,9 @@ def add_evidence(
     effective = round_last_digits(tree.count / effects) if is_worth_less else None
     rows_mean = tree.rows_mean
     is_weighted = table.weight is not None and not are_repetitions(table.weight)
-    if is_distilled and (is_weighted or not target.is_classes):
+    if target.is_survival:  # the events of the rows are known by their sums
+        pass
+    elif is_distilled and (is_weighted or not target.is_classes):
         rows_mean = round_last_digits(np.stack([rows.mean(tree, node) for node in nodes]))
     elif rows_mean is None and is_weighted and np.abs(tree.observed_mean - tree.value).max() > ALIKE:
         rows_mean = tree.value  # by weight, which class counts do not know
@@ -77,7 +81,8 @@ class _NodeRows(NamedTuple):
     @classmethod
     def of(cls, tree: Tree, table: Table, groups: LongArray | None) -> "_NodeRows":
         leaves, target = tree.apply(table), table.schema.target
-        outputs = np.eye(len(target.classes))[table.target] if target.is_classes else table.target[:, None]
+        numbers = table.target if table.survival is None else table.survival.event.astype(np.float64)
+        outputs = np.eye(len(target.classes))[table.target] if target.is_classes else numbers[:, None]
         times, weight = np.ones(table.n_rows), np.ones(table.n_rows)
         if table.weight is not None and are_repetitions(table.weight):
             times = table.weight
@@ -120,7 +125,7 @@ class _NodeRows(NamedTuple):
 def node_interval(
     tree: Tree, node: int, place: int = 0, level: float = 0.95, method: str | None = None
 ) -> tuple[float, float]:
-    """Compute the interval of the fraction of a class, or of the mean of the numbers, at a node.
+    """Compute the interval of the fraction of a class, of a mean, or of the relative risk at a node.
 
     It is the interval of the observed rows, for any prediction of the node: 0 to 1, or infinite, without
     rows. Where the values combine the rows with a teacher, it is about the value of the node, and a row
@@ -137,11 +142,15 @@ def node_interval(
         return -inf, inf
     checked = check_method(method, tree.schema.target.is_classes)
     rows = float(tree.count[node] if tree.effective is None else tree.effective[node])
+    if tree.schema.target.is_survival:  # events are counted, among those expected
+        rows = float(tree.weight[node]) * (rows / float(tree.count[node]) if tree.count[node] > 0 else 0.0)
     value = tree.observed_mean[node, place].item()
     if is_about_value(tree, node):
         rows, value = ROW_SHARE * rows, tree.value[node, place].item()
     if checked in CLASS_INTERVALS:
         return CLASS_INTERVALS[checked](value * rows, rows, level)
+    if tree.schema.target.is_survival:
+        return poisson_interval(value * rows, rows, level)
     return t_interval(value, _deviation(tree, node), rows, level)
 
 

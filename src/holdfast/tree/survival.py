@@ -1,5 +1,6 @@
 """Survival at the nodes of a tree: Kaplan-Meier curves of the rows, and what the tree predicts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, fsum, log
@@ -58,6 +59,32 @@ def set_curves(tree: Tree, table: Table) -> Tree:
         at_risk = np.append(pooled.at_risk, at_ticks.at_risk)[place]
         events = np.append(pooled.events, np.zeros(len(extra)))[place]
         curves.append(EventTable(times[place], round_last_digits(at_risk), round_last_digits(events)))
+    return tree.replace(curves=tuple(curves))
+
+
+def merge_curves(
+    tree: Tree, old: Sequence[EventTable], shares: FloatArray, dropped: Sequence[int] = ()
+) -> Tree:
+    """Add shares of old curves to those of the leaves of a tree, (nodes, old nodes), and sum them above.
+
+    The rows of the tree do not count in the leaves `dropped`.
+    """
+    assert tree.curves is not None
+    parts: list[list[tuple[float, EventTable]]] = []
+    for leaf, own in enumerate(tree.curves):
+        found = [] if leaf in dropped else [(1.0, own)]
+        found += [(float(shares[leaf, place]), old[place]) for place in np.flatnonzero(shares[leaf]).tolist()]
+        parts.append(found if tree.feature[leaf] == LEAF else [])
+    curves = []
+    for node, end in enumerate(tree.subtree_end.tolist()):
+        within = [part for own in parts[node:end] for part in own]
+        times = np.unique(np.concatenate([table.time for _, table in within]))
+        at_risk, events = np.zeros(len(times)), np.zeros(len(times))
+        for share, table in within:
+            place = np.searchsorted(table.time, times)  # the number at risk holds since the time before
+            at_risk += share * np.append(table.at_risk, 0.0)[place]
+            events[np.searchsorted(times, table.time)] += share * table.events
+        curves.append(pool_times(EventTable(times, *map(round_last_digits, (at_risk, events))), MOST_TIMES))
     return tree.replace(curves=tuple(curves))
 
 

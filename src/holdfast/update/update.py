@@ -26,6 +26,7 @@ from holdfast.errors import ParameterError
 from holdfast.explain.firmness import ReferenceTrees
 from holdfast.governance.policy import ChangePolicy
 from holdfast.governance.verdict import PolicyLine, PolicyVerdict
+from holdfast.growth.shrinkage import loss_of
 from holdfast.scoring.calibration import ObservedExpected, observed_expected
 from holdfast.scoring.metric import (
     Metric,
@@ -284,8 +285,7 @@ def _score_steps(
     """Score each option by the tree made the same way without the rows held out."""
     part = rows.table.subset(scored)
     true_values = TrueValues.of(part, subset_groups(rows.groups, scored))
-    target = part.schema.target
-    proper = make_metric("log_loss" if target.is_classes else "squared_error", target)
+    proper = loss_of(part)
     positive = positive_class(options[0].tree)
     has_score = len(np.unique(part.target)) >= metric.least_values  # an AUC needs two classes
     kept = holdout_options[0].tree
@@ -559,7 +559,9 @@ def _describe_drawback(update: TreeUpdate, number: int) -> str:
     if step.difference < -LAST_DIGITS:
         what, value, error = update.metric.title, update.metric.shown(step.difference), step.error
     else:
-        what = "log likelihood" if update.deployed.schema.target.is_classes else "squared error, negated,"
+        target = update.deployed.schema.target
+        what = "log likelihood" if target.is_classes else "squared error, negated,"
+        what = "deviance, negated," if target.is_survival else what
         value, error = step.likelihood
     decimals = max(3, decimals_of_errors([error]) or 3)
     figures = f"{fixed_text(value, decimals, '+')} ± {fixed_text(error, decimals)}"

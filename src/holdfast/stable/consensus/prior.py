@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast._arrays import FloatArray, IntArray
+from holdfast.data.survival import SurvivalTimes
 from holdfast.data.table import Table
 from holdfast.data.target import count_effective_rows
 from holdfast.distance.costs import value_fractions
@@ -19,6 +20,7 @@ from holdfast.stable.consensus.distil import compute_moments
 from holdfast.tree.monotone import enforce_monotonicity
 from holdfast.tree.rules import find_shared_paths, number_paths
 from holdfast.tree.stats import add_to_ancestors, class_counts, set_class_counts, set_outcome
+from holdfast.tree.survival import merge_curves, set_curves
 from holdfast.tree.tree import LEAF, Tree
 
 FEWEST_ROWS = 5  # a deployed leaf that fewer new rows reach is kept, with all splits above it
@@ -51,9 +53,10 @@ class Prior(NamedTuple):
         """Compute the old rows per new row at every leaf that new rows reach; 0 elsewhere."""
         new = np.bincount(leaf, weight, self.tree.n_nodes)
         new = new / new.sum() * count_effective_rows(table.weight, table.n_rows)
-        total = self.tree.weight[0]
+        # The weights of a survival tree are expected events, not rows.
+        own = self.tree.count if self.tree.schema.target.is_survival else self.tree.weight
         # A tree of another library may have no weights: its rows are then taken to be where the new ones are.
-        old = self.n_rows * (self.tree.weight / total if total > 0 else new / new.sum())
+        old = self.n_rows * (own / own[0] if own[0] > 0 else new / new.sum())
         ratios: FloatArray = np.divide(old, new, out=np.zeros(self.tree.n_nodes), where=new > 0)
         return ratios
 
@@ -75,6 +78,8 @@ class Prior(NamedTuple):
         leaf, keep = self.tree.apply(table), self.leaves_to_keep(table, repeats)
         if self.tree.schema.target.is_classes:
             likelihood = self._class_likelihood(leaf, table, repeats)
+        elif table.survival is not None:
+            likelihood = self._event_likelihood(leaf, table.survival, repeats)
         else:
             likelihood = self._number_likelihood(leaf, table, repeats)
         total = likelihood.sum(axis=1)
@@ -98,6 +103,23 @@ class Prior(NamedTuple):
         is_leaf = (self.tree.feature == LEAF)[:, None]
         old, new = np.where(is_leaf, old, 0.0), np.where(is_leaf, new, 0.0)
         return np.stack([log_beta(a * old + new + 0.5) - log_beta(a * old + 0.5) for a in DISCOUNTS])
+
+    def _event_likelihood(self, leaf: IntArray, survival: SurvivalTimes, repeats: IntArray) -> FloatArray:
+        """Negative binomial log likelihood of the new events given the old ones, (discounts, nodes)."""
+        from scipy.special import gammaln, xlogy
+
+        n_nodes, is_leaf = self.tree.n_nodes, self.tree.feature == LEAF
+        new = np.where(is_leaf, np.bincount(leaf, repeats * survival.event, n_nodes), 0.0)
+        expected = np.where(is_leaf, np.bincount(leaf, repeats * survival.exposure, n_nodes), 0.0)
+        at_risk = self.tree.weight * self._carried_share * is_leaf
+        old = at_risk * self.tree.observed_mean[:, 0]
+        likelihood = np.zeros((len(DISCOUNTS), n_nodes))
+        for place, discount in enumerate(DISCOUNTS):
+            shape, rate = discount * old + 0.5, discount * at_risk + 0.5
+            ratio = rate / (rate + expected)
+            likelihood[place] = gammaln(new + shape) - gammaln(shape) + xlogy(shape, ratio)
+            likelihood[place] += xlogy(new, 1.0 - ratio)
+        return likelihood
 
     def _number_likelihood(self, leaf: IntArray, table: Table, repeats: IntArray) -> FloatArray:
         """Normal log likelihood of the mean of the new rows given the old ones, (discounts, nodes)."""
@@ -135,11 +157,13 @@ class Prior(NamedTuple):
         share = np.divide(share, own, out=np.zeros(self.tree.n_nodes), where=own > 0)
         share[list(kept.values())] = 0.0
         lent = weight * share[old_leaf]  # to each new row, as a share of its leaf in the deployed tree
-        if has_teacher_values and not tree.schema.target.is_classes:
+        is_survival = table.survival is not None  # whose trees have the events of the rows
+        if has_teacher_values and not (tree.schema.target.is_classes or is_survival):
             mean, deviation = compute_moments(tree, table, weight, leaf)
             tree = tree.replace(deviation=deviation, rows_mean=mean)
-        elif table.weight is not None:
+        elif table.weight is not None and not is_survival:
             tree = tree.replace(rows_mean=compute_moments(tree, table, weight, leaf)[0])
+        tree = set_curves(tree, table)
         if not kept and not lent.any():
             return tree
         old, own_sums = _leaf_sums(self.tree, self._weight_unit(tree, table)), _leaf_sums(tree)
@@ -148,6 +172,12 @@ class Prior(NamedTuple):
         own_sums[nodes] = old[sources]
         _count_whole_rows(own_sums, tree)
         add_to_ancestors(tree, own_sums)
+        if tree.curves is not None and self.tree.curves is not None:
+            shares = np.zeros((tree.n_nodes, self.tree.n_nodes))
+            np.add.at(shares, (leaf, old_leaf), lent)
+            shares[nodes] = 0.0
+            shares[nodes, sources] = 1.0
+            tree = merge_curves(tree, self.tree.curves, shares, dropped=nodes)
         return self._with_sums(tree, own_sums, nodes, sources)
 
     def _with_sums(self, tree: Tree, sums: FloatArray, nodes: list[int], sources: list[int]) -> Tree:
@@ -174,6 +204,11 @@ class Prior(NamedTuple):
             mean = np.where(weight[:, None] > 0, sums[:, -2 * n_values : -n_values] / divisor[:, None], value)
             mean[nodes] = self.tree.observed_mean[sources]
             filled = filled.replace(rows_mean=np.minimum(mean, 1.0) if is_classes else mean)
+        if tree.schema.target.is_survival:
+            mean = np.maximum(filled.observed_mean[:, 0], 0.0)
+            impurity = np.maximum(sums[:, 3] / divisor - mean * np.log(np.where(mean > 0, mean, 1.0)), 0.0)
+            impurity[nodes] = self.tree.impurity[sources]
+            return enforce_monotonicity(filled.replace(impurity=impurity), nodes)
         if not is_classes:
             # About the middle of the range, so that the moments of nodes are sums of those of their leaves.
             variance = np.maximum(
@@ -198,7 +233,7 @@ class Prior(NamedTuple):
         """The weight of a row in a tree fitted to new rows, relative to that in the deployed tree."""
         old = float(self.tree.weight[0])
         new = float(tree.weight[0]) / count_effective_rows(table.weight, table.n_rows)
-        if not old > 0:
+        if not old > 0 or table.survival is not None:  # expected events have one unit
             return 1.0
         unit, count = new * float(self.tree.count[0]) / old, float(self.tree.count[0])
         # Earlier updates have rounded the counts of leaves, class by class, but not their weights.
@@ -243,6 +278,10 @@ def _leaf_sums(tree: Tree, unit: float = 1.0) -> FloatArray:
     effective = tree.count if tree.effective is None else tree.effective
     if tree.schema.target.is_classes:
         middle = class_counts(tree)
+    elif tree.schema.target.is_survival:  # of which the Poisson impurity is made
+        rate = np.maximum(mean[:, 0], 0.0)
+        entropy = rate * np.log(np.where(rate > 0, rate, 1.0))
+        middle = (weight * (tree.impurity + entropy))[:, None]
     else:
         spread = np.square(_deviation(tree)) + np.square(mean[:, 0] - _middle(tree))
         middle = (weight * spread)[:, None]

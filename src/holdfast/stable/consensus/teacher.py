@@ -28,6 +28,7 @@ from holdfast.distance.costs import fraction_values, value_fractions
 from holdfast.ensembles.bagging import ROWS_AT_A_TIME as BLOCK
 from holdfast.ensembles.bagging import Sampling, predict_bagged
 from holdfast.ensembles.boosting import BoostingSettings, boost
+from holdfast.ensembles.losses import LossName
 from holdfast.errors import ParameterError
 from holdfast.growth.rules import Categories, GrowthRules, default_criterion
 from holdfast.parallel.tasks import run_cached
@@ -78,7 +79,8 @@ class TeacherData:
         elif "coded" not in table.__dict__:
             table = table.subset(slice(None))  # whose codes are released with it
         target = table.schema.target
-        if not target.is_classes and table.survival is None:  # squares of fractions neither overflow nor vanish
+        # Squares of fractions neither overflow nor vanish.
+        if not target.is_classes and table.survival is None:
             fraction = value_fractions(table.target, target)
             schema = replace(table.schema, target=Target(target.name))
             identity = hash_rows(table)  # random draws depend on the row before scaling
@@ -157,7 +159,7 @@ def part_weights(teacher: Any) -> dict[Any, float]:
 
 
 def part_predictions(data: TeacherData, parts: Iterable[Any]) -> list[FloatArray]:
-    """Predict with every part of a teacher: fractions of classes, or a fraction as `value_fractions` has it."""
+    """Predict with every part of a teacher: fractions of classes, or those of `value_fractions`."""
     target, n_rows = data.table.schema.target, data.predicted.n_rows
     present = np.unique(data.table.target) if target.is_classes or target.is_survival else np.empty(0)
     if len(present) == 1:  # nothing to fit: one class, or no event
@@ -220,9 +222,13 @@ def _bagged(data: TeacherData, splitter: Literal["best", "random"], sampling: Sa
 
 def _boosting(data: TeacherData) -> FloatArray:
     """Boost on all rows in every round, without random draws."""
-    rate = "poisson" if data.table.survival is not None else "squared_error"
+    losses: dict[str, LossName] = {
+        "classification": "log_loss",
+        "regression": "squared_error",
+        "survival": "poisson",
+    }
     settings = BoostingSettings(
-        "log_loss" if data.is_classes else rate,
+        losses[data.table.schema.target.task],
         n_estimators=N_ROUNDS,
         learning_rate=RATE,
         max_depth=DEPTH,
@@ -300,7 +306,7 @@ def _fit(table: Table, matrix: Matrix, c: float) -> Callable[[Matrix], FloatArra
 
 
 def _fit_rate(table: Table, matrix: Matrix, c: float) -> Callable[[Matrix], FloatArray]:
-    """Fit a Poisson model of events by those expected, Cox's model with the hazard of all rows as baseline."""
+    """Fit a Poisson model of events by those expected: Cox's model, with the hazard of all rows."""
     from sklearn.linear_model import PoissonRegressor
 
     assert table.survival is not None

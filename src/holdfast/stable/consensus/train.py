@@ -388,8 +388,8 @@ def _set_leaf_values(trees: list[Tree], task: DistillationTask, settings: Stabil
 
 def _label_rules(table: Table, settings: StabilitySettings) -> GrowthRules:
     """The rules for leaf values from the labels: means or class fractions, unless these are quantiles."""
-    rules = settings.rules
-    return rules if rules.predicts_quantiles else replace(rules, criterion=default_criterion(table.schema.target))
+    rules, criterion = settings.rules, default_criterion(table.schema.target)
+    return rules if rules.predicts_quantiles else replace(rules, criterion=criterion)
 
 
 def _set_counts(tree: Tree, task: DistillationTask) -> Tree:
