@@ -50,7 +50,7 @@ def poisson_interval(events: float, expected: float, level: float = 0.95) -> tup
 
     >>> low, high = poisson_interval(10, 20)
     >>> f"{low:.3f} to {high:.3f}"
-    '0.240 to 0.920'
+    '0.239 to 0.920'
     """
     if expected <= 0:
         return 0.0, inf
