@@ -16,6 +16,7 @@ from holdfast import (
     Table,
     Target,
     Tree,
+    explain_row,
     load,
     save,
 )
@@ -45,7 +46,7 @@ def test_the_share_is_that_of_trees_with_the_same_decision() -> None:
     assert found.high == pytest.approx([0.9, 0.7, 0.3, 0.4])
     assert found.spread == pytest.approx([0.5, 0.5, 0.2, 0.3])
     assert found.is_firm(0.6).tolist() == [True, False, True, True]
-    assert found.sentences(1)[0] == "1 of 3 trees trained on resampled data agrees."
+    assert found.sentences(1)[0] == "1 of 3 trees trained on resampled data agrees: the answer is not firm."
     assert found.to_frame()["firmness"].tolist() == found.share.tolist()
 
 
@@ -225,3 +226,28 @@ def test_an_update_is_judged_by_the_answers_that_were_firm() -> None:
     (line,) = verdict.lines
     assert line.status == "passed"
     assert line.figure is not None
+
+
+def test_an_explanation_tells_how_many_trees_agree_if_the_row_has_their_columns() -> None:
+    model, row = MODELS["two classes"](), {"age": 49.0, "ward": "west", "lactate": 2.0}
+    found = explain_row(model, row)
+    firmness = model.predict_firmness(pd.DataFrame([row]))
+    assert found.firmness.share.tolist() == firmness.share.tolist()
+    assert found.to_dict()["firmness"]["low"] == firmness.low[0]
+    assert firmness.sentences()[0] in str(found).replace("\n", " ")
+    only_age = stump(50, 0.8, 0.25)
+    references = ReferenceTrees.of([stump(40, 0.9, 0.2), stump(50, 0.7, 0.1)])
+    assert explain_row(only_age, {"age": 45.0}, references=references).firmness.share.tolist() == [0.5]
+    assert "1 of 2 trees trained on resampled data agrees: the answer is not firm." in str(
+        explain_row(only_age, {"age": 45.0}, references=references)
+    )
+    wider = Schema((*AGES.features, Feature("dose", low=0, high=9)), AGES.target)
+    by_dose = Tree.from_nodes(
+        wider,
+        [
+            {"feature": "dose", "threshold": 4, "left": 1, "right": 2},
+            *({"value": [p, 1 - p], "count": 5} for p in (0.2, 0.7)),
+        ],
+    )
+    references = ReferenceTrees.of([by_dose])
+    assert explain_row(only_age.with_schema(wider), {"age": 45.0}, references=references).firmness is None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.data.frame import Frame
     from holdfast.data.read_options import ReadingOptions
     from holdfast.data.schema import Feature, Label
+    from holdfast.explain.firmness import ReferenceTrees
     from holdfast.explain.row import RowExplanation
     from holdfast.explain.split_support import SplitSupport
     from holdfast.tree.tree import Tree
@@ -93,7 +94,7 @@ def command(
     from holdfast.runs.files import write_json
 
     with plain_warnings():
-        tree, support, reading = _load(model, explicit_options(context, cells))
+        tree, references, support, reading = _load(model, explicit_options(context, cells))
         classes = tree.schema.target.classes
         explained = [
             (
@@ -109,10 +110,11 @@ def command(
                     only_decrease=only_decrease,
                     n_counterfactuals=changes,
                     support=support,
+                    references=references,
                 ),
             )
             for name, row in _select_rows(
-                tree, rows, numbers, label, _parse_values(tree, values, reading), reading
+                tree, references, rows, numbers, label, _parse_values(tree, values, reading), reading
             )
         ]
     if output is None:
@@ -150,15 +152,20 @@ def _page(explained: Explained) -> str:
 # -- the model and the rows -------------------------------------------------------------------------------
 
 
-def _load(model: Path, cells: Mapping[str, Any]) -> tuple[Tree, Sequence[SplitSupport], ReadingOptions]:
-    """Load the tree, the support of its splits, and how cells are read: of a run, as the run read them."""
-    from holdfast.io.model_file import load_model
+def _load(
+    model: Path, cells: Mapping[str, Any]
+) -> tuple[Tree, ReferenceTrees | None, Sequence[SplitSupport], ReadingOptions]:
+    """Load the tree, its reference trees, the support of its splits, and how cells are read.
+
+    Of a run, cells are read as the run read them.
+    """
+    from holdfast.io.model_file import load_with_references
     from holdfast.runs.run import open_run
     from holdfast.runs.settings import CellSettings
     from holdfast.tree.ensemble import Ensemble
 
     run = open_run(model) if is_run(model) else None
-    loaded = load_model(model_file(model)) if run is None else run.model
+    loaded, references = load_with_references(model_file(model))
     if isinstance(loaded, Ensemble):
         raise DataError(
             f"'{model}' contains {len(loaded)} trees, and a row is explained by a single tree: fit a stable "
@@ -166,7 +173,7 @@ def _load(model: Path, cells: Mapping[str, Any]) -> tuple[Tree, Sequence[SplitSu
         )
     known = {} if run is None else run.facts["reading"]
     support = () if run is None else run.split_support()
-    return loaded, support, CellSettings(**{**known, **cells}).reading_options
+    return loaded, references, support, CellSettings(**{**known, **cells}).reading_options
 
 
 def _class_of(classes: Sequence[Label], text: str | None) -> Label | None:
@@ -176,6 +183,7 @@ def _class_of(classes: Sequence[Label], text: str | None) -> Label | None:
 
 def _select_rows(
     tree: Tree,
+    references: ReferenceTrees | None,
     path: Path | None,
     numbers: Sequence[int],
     label: str | None,
@@ -185,6 +193,7 @@ def _select_rows(
     """Return the rows by name, with the values of the command line."""
     import numpy as np
 
+    from holdfast.data.encode import list_required_columns
     from holdfast.data.frame import Frame
     from holdfast.data.read import open_source
     from holdfast.explain.counterfactuals import row_frame
@@ -196,7 +205,10 @@ def _select_rows(
         _check_complete(tree, values)
         return [("row", row_frame(values) if values else Frame(("none",), [np.zeros(1)], 1))]
     with open_source(path, reading.encoding) as source:
-        frame = read_features(source, tree, reading)
+        also: tuple[int, ...] = () if references is None else references.used
+        if not {*list_required_columns(tree.schema, also)} <= {*source.names}:
+            also = ()  # firmness is left out
+        frame = read_features(source, tree, reading, also)
     names = _row_names(path, reading, label, frame.n_rows)
     selected = []
     for number in numbers or range(1, frame.n_rows + 1):

@@ -115,7 +115,12 @@ class Firmness(ViewMixin):
             return (f"Nine of ten of {trees} predict {between}.",)
         agree = round(float(self.share[row]) * self.n_trees)
         verb = "agrees" if agree == 1 else "agree"
-        return (f"{agree} of {trees} {verb}.", f"Nine of ten of them put {self.title} at {between}.")
+        firm = "" if self.share[row] >= FIRM else ": the answer is not firm"
+        return (f"{agree} of {trees} {verb}{firm}.", f"Nine of ten of them put {self.title} at {between}.")
+
+    def facts(self, row: int = 0) -> dict[str, Any]:
+        """Return the figures of one row as plain data."""
+        return {"n_trees": self.n_trees, **{name: float(each[row]) for name, each in self.columns().items()}}
 
     def _view(self) -> View:
         if self.share is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isnan
 from typing import Any, Literal
 
@@ -26,7 +26,7 @@ from holdfast._text import (
 )
 from holdfast._view import Section, TextTable, View, ViewMixin
 from holdfast.adapters import as_tree
-from holdfast.data.encode import encode_rows
+from holdfast.data.encode import encode_rows, list_required_columns
 from holdfast.data.frame import Frame, make_frame
 from holdfast.data.schema import Label, Target
 from holdfast.errors import ParameterError
@@ -39,6 +39,7 @@ from holdfast.explain.counterfactuals import (
     counterfactuals,
     row_frame,
 )
+from holdfast.explain.firmness import Firmness, ReferenceTrees
 from holdfast.explain.split_support import SplitSupport, support_words
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.leaf_evidence import LeafOutcome, leaf_outcome
@@ -95,6 +96,8 @@ class RowExplanation(ViewMixin):
         Custom features that block the way to some of these leaves.
     decides : str
         The decision threshold in words, where the most likely class is not the predicted one.
+    firmness : Firmness or None
+        How many reference trees agree; None without reference trees, or without a column that they split on.
     """
 
     target: Target
@@ -105,6 +108,7 @@ class RowExplanation(ViewMixin):
     n_leaves: int
     blocking_features: tuple[str, ...] = ()
     decides: str = ""
+    firmness: Firmness | None = None
 
     def __repr__(self) -> str:
         return f"<RowExplanation: {len(self.steps)} splits, {self.outcome.prediction!r}>"
@@ -115,6 +119,7 @@ class RowExplanation(ViewMixin):
             "target": self.target.name,
             **_outcome_facts(self.outcome),
             **({"decides": self.decides} if self.decides else {}),
+            **({} if self.firmness is None else {"firmness": self.firmness.facts()}),
             "path": [_step_facts(step) for step in self.steps],
             "looked_for": self.looked_for,
             "counterfactuals": [
@@ -148,6 +153,7 @@ def explain_row(
     n_counterfactuals: int = 3,
     data: Any = None,
     support: Sequence[SplitSupport] = (),
+    references: ReferenceTrees | None = None,
 ) -> RowExplanation:
     """Explain the prediction of a tree for one row, with the smallest changes that lead to another outcome.
 
@@ -178,6 +184,8 @@ def explain_row(
         Rows for distances in standard deviations.
     support : sequence of SplitSupport, optional
         Of the splits of the tree. A stable model has its own.
+    references : ReferenceTrees, optional
+        The reference trees, which measure how firm the prediction is. A stable model has its own.
 
     Returns
     -------
@@ -195,13 +203,26 @@ def explain_row(
     {'x0': 41.0}
     """
     _check_single_tree(model)
-    row = RowValues.of(as_tree(model), _matched(model, x), **_encoding_options(model))
+    frame, options = _matched(model, x), _encoding_options(model)
+    row = RowValues.of(as_tree(model), frame, **options)
     limits = ChangeLimits(fixed, only_increase, only_decrease, category_cost)
     goal = Goal(wanted, threshold, least_change, positive)
     deviations = _deviations(row, data)
     by_node = {each.node: each for each in support or _support_of(model)}
     steps = tuple(_step(row, node, answer, deviations, by_node.get(node)) for node, answer in row.path)
-    return _explain(row, goal, limits, n_counterfactuals, steps)
+    references = getattr(model, "references", None) if references is None else references
+    firmness = None if references is None else _find_firmness(references, row.tree, frame, options)
+    return replace(_explain(row, goal, limits, n_counterfactuals, steps), firmness=firmness)
+
+
+def _find_firmness(
+    references: ReferenceTrees, tree: Tree, frame: Frame, options: dict[str, Any]
+) -> Firmness | None:
+    """Find how firm the prediction is; None if the row lacks a column that reference trees split on."""
+    read = list_required_columns(references.schema, references.used)
+    if frame.is_named and not {*read} <= {*frame.names}:
+        return None
+    return references.firmness(tree, frame, **options)
 
 
 def _encoding_options(model: Any) -> dict[str, str]:
@@ -430,6 +451,7 @@ def row_explanation_view(found: RowExplanation) -> View:
     ]
     return View(
         " ".join(_outcome_sentences(found)),
+        "" if found.firmness is None else " ".join(found.firmness.sentences()),
         path,
         Section(_changes_title(found), changes) if changes else "",
         *_remarks(found),

@@ -121,7 +121,10 @@ class Run(ViewMixin):
 
     def explain_row(self, x: Any, **options: Any) -> RowExplanation:
         """Explain the prediction for one row, and what would change it; see `explain_row`."""
-        return explain_row(self.model, x, support=self.split_support(), **options)
+        references = getattr(self.estimator, "references", None)
+        return explain_row(
+            self.model, x, support=self.split_support(), **{"references": references, **options}
+        )
 
     def save(self, folder: str | os.PathLike[str], *, report: bool = True) -> None:
         """Write the run to a folder, all or nothing: a new one, an empty one, or an earlier run.
