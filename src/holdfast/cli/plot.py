@@ -51,6 +51,7 @@ PLOTS: dict[str, PlotName] = {
     "importance": PlotName("ImportanceDisplay", "the most important features", "any run or model file"),
     "boosting": PlotName("BoostingDisplay", "loss by rounds", "the model file of a boosting estimator"),
     "partition": PlotName("PartitionDisplay", "regions of two features", "one tree, and rows from --data"),
+    "survival": PlotName("SurvivalDisplay", "curves of survival by leaf", "one tree for times to an event"),
     "calibration": PlotName("CalibrationDisplay", "observed against predicted frequency", _CLASSES),
     "decision-curve": PlotName("DecisionCurveDisplay", "net benefit by threshold", _CLASSES),
     "roc": PlotName("RocDisplay", "the ROC curve", _CLASSES),
@@ -224,6 +225,10 @@ def _draw(source: PlotSource) -> Any:
         return display.from_run(source.stable_run, ax=LATER)
     if what == "tree":
         return display.from_estimator(source.tree, positive=source.positive_class, ax=LATER)
+    if what == "survival":
+        if not source.tree.schema.target.is_survival:
+            raise source.refusal("predicts no time to an event")
+        return display.from_estimator(source.tree, ax=LATER)
     if what == "sizes":
         tree = source.tree
         if source.run is None or source.is_update:

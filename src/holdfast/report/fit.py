@@ -74,8 +74,9 @@ from holdfast.tree.tree import LEAF, Tree, drop_copies, make_tree_key
 
 EVIDENCE = "data scientist"
 FIRM = 0.5  # split support of a firm split
-MOST_CURVES = 24  # leaves with a picture each
+MOST_CURVES, MOST_PICTURES = 24, 16  # leaves with curves in one picture, or with a picture each
 MOST_NAMED = 5  # columns in the headline
+TOO_MANY_CURVES = "The tree has too many leaves: SurvivalDisplay.from_estimator in Python draws their curves."
 MOST_CATEGORIES, MOST_CLASSES = 12, 20  # in tables
 MOST_TREES = 12  # efficient trees with rules and drawing
 MOST_DRAWN = 100_000  # bytes of all their drawings
@@ -466,7 +467,9 @@ def _curves_section(tree: Tree) -> PageSection | None:
         "uncertain, as its band shows."
     )
     parts: list[Part] = [text]
-    for kind in ("all", "leaves") if 1 < tree.n_leaves <= MOST_CURVES else ("all",):
+    if tree.n_leaves > MOST_CURVES:
+        return PageSection("curves", "Survival curves", "clinician", [TOO_MANY_CURVES])
+    for kind in ("all", "leaves") if 1 < tree.n_leaves <= MOST_PICTURES else ("all",):
         display = SurvivalDisplay.from_estimator(tree, kind=kind, ax=LATER)
         # On a narrow screen it scrolls, so that its text stays legible.
         svg = chart(display, f"curves-{kind}").replace("max-width:100%", "min-width:36rem", 1)
