@@ -49,7 +49,9 @@ ENDINGS = (".txt", ".html", ".json")
 @click.option("--only-increase", multiple=True, metavar="COLUMN", help="Column that may only increase.")
 @click.option("--only-decrease", multiple=True, metavar="COLUMN", help="Column that may only decrease.")
 @click.option(
-    "--wanted", metavar="CLASS", help="Class that the changes should lead to; for numbers, up or down."
+    "--wanted",
+    metavar="CLASS",
+    help="Class that the changes should lead to; for numbers and survival, up or down.",
 )
 @click.option("--threshold", type=float, help="The changes should cross this probability.")
 @click.option("--positive", metavar="CLASS", help="Class of the probability.  [default: that of the model]")

@@ -19,6 +19,7 @@ from holdfast._text import (
     label_text,
     number_text,
     percent_range,
+    percent_text,
     pluralize,
     printable,
     quoted,
@@ -29,6 +30,7 @@ from holdfast.adapters import as_tree
 from holdfast.data.encode import encode_rows, list_required_columns
 from holdfast.data.frame import Frame, make_frame
 from holdfast.data.schema import Label, Target
+from holdfast.data.survival import name_survival, survival_function, survive_horizon
 from holdfast.errors import ParameterError
 from holdfast.explain.counterfactuals import (
     ChangeLimits,
@@ -46,6 +48,7 @@ from holdfast.tree.leaf_evidence import LeafOutcome, leaf_outcome
 from holdfast.tree.rules import format_decision
 from holdfast.tree.rules_text import interval_sentence, support_text
 from holdfast.tree.stats import find_weak_splits, positive_class
+from holdfast.tree.survival import events_text, risk_text, survival_sentence
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 State = Literal["known", "missing", "unseen", "unseen here"]
@@ -166,11 +169,13 @@ def explain_row(
     x : mapping, list, or frame of one row
         Values by column, or in the order of the columns. By name, only the columns of the splits are needed.
     wanted : label, optional
-        The class, or "up" or "down" for numbers, that changes lead to. Default: any other outcome.
+        The class, or "up" or "down" for numbers and for survival, that changes lead to. Default: any other
+        outcome.
     threshold : float, optional
-        Search for a probability of the `positive` class on the other side of this one.
+        Search for a probability of the `positive` class, or to survive the horizon, on the other side of this
+        one.
     least_change : float, default 0.0
-        Least difference of numbers.
+        Least difference of numbers, or of survival to the horizon.
     positive : label, optional
         The positive class of two. Default: that of the tree.
     fixed, only_increase, only_decrease : list of str
@@ -346,6 +351,8 @@ def _change_facts(change: ValueChange) -> dict[str, Any]:
 
 def _outcome_facts(outcome: LeafOutcome) -> dict[str, Any]:
     facts = asdict(outcome)
+    if outcome.survival is None:
+        del facts["survival"]
     return {**facts, "interval": None if outcome.interval is None else list(outcome.interval)}
 
 
@@ -376,19 +383,27 @@ class Goal:
 
     def leaves(self, tree: Tree, leaf: int) -> list[int]:
         """Find the leaves with the wanted outcome, which this leaf does not have."""
-        leaves = np.flatnonzero(tree.feature == LEAF)
+        leaves, shown = np.flatnonzero(tree.feature == LEAF), tree.value[:, 0]
+        if (hazard := tree.schema.target.hazard) is not None:
+            shown = survival_function(hazard, shown, [hazard.horizon])[:, 0]
         if self.threshold is not None:
-            risk = tree.value[:, self._risk_column(tree)] >= self.threshold
+            values = shown if hazard is not None else tree.value[:, self._risk_column(tree)]
+            risk = values >= check_fraction("threshold", self.threshold)
             taken = risk[leaves] != risk[leaf]
         elif tree.schema.target.is_classes:
             taken = (tree.outcome[leaves] != tree.outcome[leaf]) & self._is_wanted(tree)[leaves]
         else:
-            taken = self._moved(tree.value[leaves, 0] - tree.value[leaf, 0])
+            taken = self._moved(shown[leaves] - shown[leaf])
         return [int(each) for each in leaves[taken].tolist()]
 
     def words(self, tree: Tree, leaf: int) -> str:
         """Describe the wanted outcome, as seen from this leaf."""
         target = tree.schema.target
+        name = printable(target.name) if target.hazard is None else name_survival(target.hazard)
+        if self.threshold is not None and target.hazard is not None:
+            is_above = survive_horizon(target.hazard, float(tree.value[leaf, 0])) >= self.threshold
+            side = "below" if is_above else "of at least"
+            return f"{name} {side} {percent_text(self.threshold)}"
         if self.threshold is not None:
             place = self._risk_column(tree)
             side = "below" if tree.value[leaf, place] >= self.threshold else "of at least"
@@ -397,7 +412,7 @@ class Goal:
             return "another outcome" if self.wanted is None else f"the outcome {label_text(self.wanted)}"
         way = {"up": "a higher", "down": "a lower"}.get(str(self.wanted), "another")
         amount = f", by at least {number_text(self.least_change)}" if self.least_change else ""
-        return f"{way} {printable(target.name)}{amount}"
+        return f"{way} {name}{amount}"
 
     def _risk_column(self, tree: Tree) -> int:
         place = positive_class(tree, self.positive)
@@ -470,6 +485,8 @@ def _outcome_sentences(found: RowExplanation) -> list[str]:
 def _outcome_sentence(found: RowExplanation) -> str:
     outcome, name = found.outcome, printable(found.target.name)
     prediction = f"Prediction of {name}: {_prediction(outcome)}"
+    if outcome.survival is not None:
+        return f"Predicted {_prediction(outcome)}. {survival_sentence(found.target, outcome.survival)}"
     rows = f"{pluralize(outcome.n_rows, 'row')} like this one"
     if outcome.label is None:
         return f"{prediction}. In training there were {rows}{_mean_words(outcome)}."
@@ -497,6 +514,8 @@ def _mean_words(outcome: LeafOutcome) -> str:
 
 
 def _prediction(outcome: LeafOutcome) -> str:
+    if outcome.survival is not None:
+        return f"{outcome.statistic} {rounded_percent(outcome.survival.survival)}"
     if outcome.label is None:
         return f"{outcome.statistic} {number_text(float(outcome.prediction), DIGITS)}".strip()
     return label_text(outcome.prediction)
@@ -587,6 +606,9 @@ def _change_words(change: ValueChange) -> str:
 def _leads_to(each: Counterfactual, target: Target) -> str:
     outcome = each.outcome
     recorded = "".join(_recorded_words(change, outcome.n_rows) for change in each.changes)
+    if outcome.survival is not None:
+        risk, events = risk_text(outcome.survival.risk), events_text(outcome.survival)
+        return f"{_prediction(outcome)}, risk {risk} ({events}){recorded}"
     if outcome.label is None:
         rows = pluralize(outcome.n_rows, "row")
         return f"{printable(target.name)} {_prediction(outcome)} ({rows}){recorded}"

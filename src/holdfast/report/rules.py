@@ -29,7 +29,7 @@ from holdfast.data.custom_features import (
     parse_custom_feature,
 )
 from holdfast.data.schema import Feature, Schema, Target
-from holdfast.data.survival import name_survival, time_text
+from holdfast.data.survival import name_survival
 from holdfast.data.table import Table
 from holdfast.explain.split_support import SplitSupport
 from holdfast.report.page import PageSection, json_for_html
@@ -52,7 +52,7 @@ from holdfast.tree.stats import (
     score_classes,
     weighted_quantile,
 )
-from holdfast.tree.survival import NodeSurvival, describe_observed, risk_text
+from holdfast.tree.survival import describe_observed, risk_text, survival_sentence
 from holdfast.tree.tree import LEAF, Tree
 
 if TYPE_CHECKING:
@@ -165,7 +165,6 @@ def _rule_fact(
     if found.survival is not None:
         return {
             **fact,
-            "outside": found.is_outside * OUTSIDE,
             "warning": few_rows_sentence(rule.count),
             "prediction": rounded_percent(found.survival.survival),
             "risk": risk_text(found.survival.risk),
@@ -498,35 +497,6 @@ def _others_text(names: tuple[str, ...], counts: FloatArray, places: list[int]) 
     shown = [f"{weighted_count(float(counts[place]))} {names[place]}" for place in places[:MOST_CLASSES]]
     more = f" and {len(places) - MOST_CLASSES} more classes" if len(places) > MOST_CLASSES else ""
     return f"; the others: {', '.join(shown)}{more}"
-
-
-OUTSIDE = (
-    "The prediction lies outside this interval: it also draws on the groups around, and the hazards of all "
-    "groups are proportional."
-)
-
-
-def survival_sentence(target: Target, found: NodeSurvival, noun: str) -> str:
-    """Describe the events of a leaf, its observed survival and median, and its risk.
-
-    >>> from holdfast.data.schema import Hazard
-    >>> target = Target("died", hazard=Hazard((1.0,), (0.5,), 5.0, unit="years"))
-    >>> found = NodeSurvival(1, 40.0, 10.0, 0.5, 5.0, 0.78, 0.75, (0.6, 0.86), None, 4.2)
-    >>> survival_sentence(target, found, "patient")
-    'Of 40 patients like this, 10 had the event; observed 5-year survival 75 % (60 to 86 %), median not
-    reached. The risk is 0.50 times that of all patients.'
-    """
-    assert target.hazard is not None
-    name = name_survival(target.hazard)
-    risk = f"The risk is {risk_text(found.risk)} times that of all {plural(noun)}."
-    if not found.n_rows:
-        return f"There is no known {noun} like this. {risk}"
-    text = f"Of {cases_text(found.n_rows, noun)} like this, {weighted_count(found.n_events)} had the event"
-    if found.observed is None or found.interval is None:
-        return f"{text}; none was observed for {time_text(found.horizon, target.hazard.unit)}. {risk}"
-    ends = percent_range(*found.interval)
-    median = "not reached" if found.median is None else time_text(found.median, target.hazard.unit)
-    return f"{text}; observed {name} {rounded_percent(found.observed)} ({ends}), median {median}. {risk}"
 
 
 def few_rows_sentence(count: float) -> str:

@@ -691,4 +691,6 @@ def interval_sentence(outcome: LeafOutcome) -> str:
         if outcome.is_by_hand
         else f"it also draws on {weights}the teacher's predictions or the nodes above"
     )
+    if outcome.survival is not None:
+        reason += ", and the hazards of all leaves are proportional" * (not outcome.is_by_hand)
     return f"The tree's estimate lies outside this interval: {reason}."

@@ -8,8 +8,8 @@ from math import exp, fsum, log
 import numpy as np
 
 from holdfast._arrays import FloatArray, round_last_digits
-from holdfast._text import count_text, number_text, percent_range, pluralize, rounded_percent
-from holdfast.data.schema import Hazard
+from holdfast._text import count_text, number_text, percent_range, plural, pluralize, rounded_percent
+from holdfast.data.schema import Hazard, Target
 from holdfast.data.survival import (
     EventTable,
     SurvivalCurve,
@@ -228,17 +228,42 @@ def risk_text(risk: float) -> str:
 
 def events_text(found: NodeSurvival, in_words: bool = True) -> str:
     """Format events and rows: "7 events in 33 rows", or "7 of 33"."""
-    is_whole = abs(found.n_events - round(found.n_events)) < 1e-3
-    number = count_text(round(found.n_events)) if is_whole else number_text(round(found.n_events, 1))
+    number = _events_number(found)
     if not in_words:
         return f"{number} of {count_text(found.n_rows)}"
-    noun = "event" if number == "1" else "events"
-    return f"{number} {noun}{'' if is_whole else ' by weight'} in {pluralize(found.n_rows, 'row')}"
+    return f"{number} {'event' if number == '1' else 'events'} in {pluralize(found.n_rows, 'row')}"
+
+
+def _events_number(found: NodeSurvival) -> str:
+    """Format the number of events, to one decimal and marked if weights make it a fraction."""
+    if abs(found.n_events - round(found.n_events)) < 1e-3:
+        return count_text(round(found.n_events))
+    return f"{number_text(round(found.n_events, 1))} (by weight)"
 
 
 def median_text(tree: Tree, found: NodeSurvival) -> str:
     """Format the observed median survival time with its unit; empty if more than half survive."""
     return "" if found.median is None else time_text(found.median, get_hazard(tree).unit)
+
+
+def survival_sentence(target: Target, found: NodeSurvival, noun: str = "row") -> str:
+    """Describe the events at a node, observed survival and median, and the risk.
+
+    >>> target = Target("died", hazard=Hazard((1.0,), (0.5,), 5.0, unit="years"))
+    >>> found = NodeSurvival(1, 40.0, 10.0, 0.5, 5.0, 0.78, 0.75, (0.6, 0.86), None, 4.2)
+    >>> survival_sentence(target, found, "patient")[:75]
+    'Of 40 patients like this, 10 had the event; observed 5-year survival 75 % ('
+    """
+    assert target.hazard is not None
+    risk = f"The risk is {risk_text(found.risk)} times that of all {plural(noun)}."
+    if not found.n_rows:
+        return f"There is no known {noun} like this. {risk}"
+    text = f"Of {pluralize(found.n_rows, noun)} like this, {_events_number(found)} had the event"
+    if found.observed is None or found.interval is None:
+        return f"{text}; none was observed for {time_text(found.horizon, target.hazard.unit)}. {risk}"
+    median = "not reached" if found.median is None else time_text(found.median, target.hazard.unit)
+    observed = f"{rounded_percent(found.observed)} ({percent_range(*found.interval)})"
+    return f"{text}; observed {name_survival(target.hazard)} {observed}, median {median}. {risk}"
 
 
 def survival_lines(tree: Tree) -> list[str]:
