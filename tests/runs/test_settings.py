@@ -71,7 +71,7 @@ def test_an_unknown_setting_raises_with_the_nearest_one() -> None:
         RunSettings.of({"target": "y", "max_dept": 3})
     with pytest.raises(TypeError, match="did you mean 'n_estimators'"):
         RunSettings.of({"target": "y", "n_estimator": 3})
-    with pytest.raises(TypeError, match="target is missing"):
+    with pytest.raises(ParameterError, match="target is missing"):
         RunSettings.of({})
 
 

@@ -121,7 +121,7 @@ def command(
                 return retrain_audit(
                     estimators,
                     rows.features,
-                    rows.frame.column(rows.target),
+                    rows.y,
                     changes=chosen,
                     n_repeats=repeats,
                     test_size=test,
@@ -137,7 +137,7 @@ def command(
         with continue_run(output, console, restart=restart):
             audit, seconds = timed(run_audit)
             if output is not None:
-                write_audit(audit, output, f"{rows.target}: effect of retraining")
+                write_audit(audit, output, f"{rows.targets.name}: effect of retraining")
     verbatim(console, audit.text(width=console.width))
     paragraph(console, f"\nAudited in {duration_text(seconds)}.", style="dim")
 

@@ -171,7 +171,7 @@ def command(
                 return compare_models(
                     estimators,
                     rows.features,
-                    rows.frame.column(rows.target),
+                    rows.y,
                     cv=folds,
                     scoring=metrics,
                     sample_weight=table.weight,
@@ -186,7 +186,7 @@ def command(
         with continue_run(output, console, restart=restart):
             comparison, seconds = timed(run_comparison)
             if output is not None:
-                write_comparison(comparison, output, f"{rows.target}: models compared")
+                write_comparison(comparison, output, f"{rows.targets.name}: models compared")
     heading(console, "The same folds for every model")
     verbatim(console, comparison.text(width=console.width))
     paragraph(console, f"\n{comparison.reading}")

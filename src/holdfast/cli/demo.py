@@ -110,13 +110,14 @@ def _load_tumours() -> Rows:
     from sklearn.datasets import load_breast_cancer
 
     from holdfast.data.frame import Frame
+    from holdfast.data.target_columns import TargetColumns
     from holdfast.runs.dataset import Rows
 
     data = load_breast_cancer()
     names = (*map(str, data.feature_names), "diagnosis")
     diagnosis = np.array(data.target_names[data.target].tolist(), object)
     frame = Frame(names, [*data.data.T, diagnosis], len(diagnosis))
-    return Rows("scikit-learn's breast cancer data", frame, "diagnosis")
+    return Rows("scikit-learn's breast cancer data", frame, TargetColumns("diagnosis"))
 
 
 # -- 2. plain trees ---------------------------------------------------------------------------------------

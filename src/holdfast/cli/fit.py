@@ -116,7 +116,7 @@ def command(
     earlier = find_earlier_run(output)
     is_named = context.get_parameter_source("output") is not ParameterSource.DEFAULT
     if earlier is not None and not (force or is_named):
-        _check_same_fit(earlier, data, output, settings.data.target)
+        _check_same_fit(earlier, data, output, settings.data.targets.name)
     with reserved(output) as place:  # before the work
         with plain_warnings():
             prepared = prepare_run(data, settings)

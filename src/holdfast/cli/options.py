@@ -15,6 +15,10 @@ from holdfast._choices import TASKS
 RAW = "In CSV, leave text as it is even where a spreadsheet would take it for a formula."
 ARGUMENTS = "holdfast.arguments"  # of the command, in what click keeps with its context
 DROP_MISSING = "Leave out rows whose target is missing."
+EVENT = (
+    "Column of 1 where the event was observed and 0 where the row is censored, or of yes and no; or a column "
+    "and the value that is the event, such as status=dead."
+)
 WEIGHT = "Column of row weights. Not a feature."
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
@@ -246,7 +250,26 @@ cell_options = with_options(
 def column_options(*, stage: str, groups: str) -> Decorator:
     """Add the options on the roles of columns; the help of two of them differs by command."""
     return with_options(
-        click.option("--target", metavar="COLUMN", required=True, help="Column to predict."),
+        click.option("--target", metavar="COLUMN", help="Column to predict: classes or numbers."),
+        click.option(
+            "--time",
+            metavar="COLUMN",
+            help="Instead of --target, with --event: column of the time to the event, or to the end of "
+            "observation.",
+        ),
+        click.option("--event", metavar="COLUMN", help=EVENT),
+        click.option(
+            "--entry",
+            metavar="COLUMN",
+            help="With --time: column of the time from which on a row was observed, if not from 0.",
+        ),
+        click.option(
+            "--horizon",
+            metavar="TIME",
+            type=click.FloatRange(0, min_open=True),
+            help="With --time: time up to which survival is shown and compared.  [default: up to which a "
+            "tenth of the rows is observed]",
+        ),
         click.option("--stage", metavar="COLUMN", help=f"{stage} Not a feature."),
         click.option("--groups", metavar="COLUMN", help=f"{groups} Not a feature."),
         click.option("--weight", metavar="COLUMN", help=WEIGHT),

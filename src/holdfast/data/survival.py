@@ -52,7 +52,7 @@ class SurvivalTimes(NamedTuple):
 # -- reading -------------------------------------------------------------------------------------------------
 
 
-def read_survival(y: Any, n_rows: int | None = None) -> NDArray[Any]:
+def read_survival(y: Any, n_rows: int | None = None, rows: RowLabels | None = None) -> NDArray[Any]:
     """Read times to an event.
 
     Parameters
@@ -63,6 +63,8 @@ def read_survival(y: Any, n_rows: int | None = None) -> NDArray[Any]:
         as a tuple of columns or an array of two or three columns.
     n_rows : int, optional
         The number of rows that there must be.
+    rows : RowLabels, optional
+        Names of the rows, for messages.
 
     Returns
     -------
@@ -76,7 +78,7 @@ def read_survival(y: Any, n_rows: int | None = None) -> NDArray[Any]:
     """
     columns = _name_columns(y)
     names = list(columns)
-    time, event, *entry = (_read_column(columns[name], name, name == names[1]) for name in names)
+    time, event, *entry = (_read_column(columns[name], name, name == names[1], rows) for name in names)
     lengths = {len(line) for line in (time, event, *entry)}
     if len(lengths) > 1 or (n_rows is not None and lengths != {n_rows}):
         found = ", ".join(
@@ -84,7 +86,7 @@ def read_survival(y: Any, n_rows: int | None = None) -> NDArray[Any]:
         )
         wanted = "" if n_rows is None else f", and X has {n_rows} rows"
         raise DataError(f"The columns of y have different numbers of rows: {found}{wanted}.")
-    _check_times(time, event, entry[0] if entry else None, names)
+    _check_times(time, event, entry[0] if entry else None, names, rows)
     kinds = [(names[1], np.bool_), *((name, np.float64) for name in (names[0], *names[2:]))]
     read = np.empty(len(time), kinds)
     for (name, _), line in zip(kinds, (event, time, *entry), strict=True):
@@ -127,6 +129,7 @@ def _sort_columns(columns: dict[str, Any]) -> dict[str, Any]:
     if len(columns) not in (2, 3):
         raise DataError(_describe_y(f"it has {len(columns)} columns, {quoted(tuple(columns))}"))
     entries = [name for name in columns if name.lower() in ENTRY_NAMES] if len(columns) == 3 else []
+    entries = entries or (_find_entry(columns) if len(columns) == 3 else [])
     rest = [name for name in columns if name not in entries[:1]]
     for is_event in (_is_boolean, lambda name, line: name.lower() in EVENT_NAMES, _is_zero_or_one):
         events = [name for name in rest if is_event(name, columns[name])]
@@ -134,6 +137,17 @@ def _sort_columns(columns: dict[str, Any]) -> dict[str, Any]:
             time = next(name for name in rest if name != events[0])
             return {name: columns[name] for name in (time, events[0], *entries[:1])}
     raise DataError(_describe_y(f"of its columns {quoted(tuple(columns))} it is not clear which is which"))
+
+
+def _find_entry(columns: dict[str, Any]) -> list[str]:
+    """Find the time of entry by the values: the one of two times that is the earlier in every row."""
+    times = [name for name in columns if not _is_boolean(name, columns[name])]
+    if len(times) != 2:
+        return []
+    first, second = (np.asarray(columns[name]) for name in times)
+    if (first < second).all():
+        return times[:1]
+    return times[1:] if (second < first).all() else []
 
 
 def _describe_y(problem: str) -> str:
@@ -153,14 +167,14 @@ def _is_zero_or_one(name: str, line: Any) -> bool:
     return entries <= {0, 1}
 
 
-def _read_column(raw: Any, name: str, is_event: bool) -> NDArray[Any]:
+def _read_column(raw: Any, name: str, is_event: bool, rows: RowLabels | None) -> NDArray[Any]:
     line = as_vector(raw, f"y[{name!r}]")
     what = f"the {'event' if is_event else 'time'} {name!r}"
     if isinstance(line, np.ndarray) and line.dtype.kind == "m":
         line = line / np.timedelta64(1, "D")
     elif not isinstance(line, np.ndarray) and str(line.dtype).startswith("Duration"):
         line = line.to_numpy().astype("timedelta64[ns]") / np.timedelta64(1, "D")
-    rows = RowLabels.of(line)
+    rows = RowLabels.of(line) or rows
     column = read_column(line, what, "numbers", rows)
     if column.kind != "numeric":
         way_out = f"give {name} == 'dead', say" if is_event else "give numbers"
@@ -182,19 +196,25 @@ def _read_column(raw: Any, name: str, is_event: bool) -> NDArray[Any]:
     return np.asarray(column.values == 1.0, np.bool_)
 
 
-def _check_times(time: FloatArray, event: BoolArray, entry: FloatArray | None, names: Sequence[str]) -> None:
+def _check_times(
+    time: FloatArray,
+    event: BoolArray,
+    entry: FloatArray | None,
+    names: Sequence[str],
+    rows: RowLabels | None,
+) -> None:
     if (negative := time < 0).any():
         raise DataError(
-            f"the time {names[0]!r} has {negative.sum()} negative values, {first_rows(negative)}: a time is "
+            f"the time {names[0]!r} has {negative.sum()} negative values, {first_rows(negative, rows)}: a time is "
             "counted from the start of each row, such as the diagnosis."
         )
     if entry is not None and (late := (entry < 0) | (entry >= time)).any():
         raise DataError(
             f"the entry {names[2]!r} must be at least 0 and before the time {names[0]!r}, and {late.sum()} "
-            f"rows are not so, {first_rows(late)}: drop rows that were never observed."
+            f"rows are not so, {first_rows(late, rows)}: drop rows that were never observed."
         )
     if not event.any():
-        raise DataError(f"y has no event: {names[1]!r} is false, that is censored, in all {len(event)} rows.")
+        raise DataError(f"There is no event: {names[1]!r} is 0, that is censored, in all {len(event)} rows.")
 
 
 def split_survival(y: NDArray[Any]) -> tuple[FloatArray, BoolArray, FloatArray | None]:

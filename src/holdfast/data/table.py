@@ -39,6 +39,7 @@ from holdfast.data.target import (
     read_vector,
     read_weight,
 )
+from holdfast.data.target_columns import choose_target_columns
 from holdfast.errors import DataWarning
 from holdfast.parallel.clusters import Shared
 
@@ -266,12 +267,17 @@ class Table(Shared):
         frame: Any,
         target: str | None = None,
         *,
+        time: str | None = None,
+        event: str | None = None,
+        entry: str | None = None,
         sample_weight: Any = None,
         task: Task | None = None,
         categorical_features: Any = "from_dtype",
         custom_features: Sequence[str] = (),
         schema: Schema | None = None,
         positive: Any = None,
+        hazard: str = "nelson-aalen",
+        horizon: float | None = None,
     ) -> "Table":
         """Make a table of a data frame that has the target as a column.
 
@@ -281,9 +287,12 @@ class Table(Shared):
             Of pandas, polars or pyarrow.
         target : str, optional
             Name of the target. Default: that of the schema, or "outcome".
+        time, event, entry : str, optional
+            Instead of a target: names of the columns of times to an event. The event is a column of 0 and 1,
+            or of yes and no, or "status=dead". Before its entry, by default 0, a row is not observed.
         sample_weight : str or array-like, optional
             A column of weights, or one number per row.
-        task, categorical_features, custom_features, schema, positive
+        task, categorical_features, custom_features, schema, positive, hazard, horizon
             As in `from_arrays`.
 
         Returns
@@ -302,9 +311,9 @@ class Table(Shared):
             raise TypeError(
                 "from_frame needs a frame with named columns: use Table.from_arrays(X, y) for an array."
             )
-        target = target or (schema.target.name if schema else "outcome")
-        y = whole.column(target)
-        dropped = [target]
+        targets = choose_target_columns(target, time, event, entry, schema.target if schema else None)
+        whole = targets.read_event(whole)
+        y, dropped = targets.read(whole), targets.names
         if isinstance(sample_weight, str):
             dropped.append(sample_weight)
             sample_weight = whole.column(sample_weight)
@@ -312,12 +321,14 @@ class Table(Shared):
             whole.without(dropped),
             y,
             sample_weight,
-            task=task,
+            task="survival" if targets.is_survival else task,
             categorical_features=categorical_features,
             custom_features=custom_features,
             schema=schema,
-            target=target,
+            target=targets.name,
             positive=positive,
+            hazard=hazard,
+            horizon=horizon,
         )
 
     def subset(self, rows: NDArray[Any] | slice) -> "Table":

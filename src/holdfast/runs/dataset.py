@@ -5,7 +5,8 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import file_digest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,8 +29,10 @@ from holdfast.data.frame import Frame, OrderedText
 from holdfast.data.read import ColumnChoices, CsvSource, FrameSource, open_source
 from holdfast.data.row_keys import group_copies
 from holdfast.data.row_order import find_fixed_order, number_copies
+from holdfast.data.survival import make_risk_target
 from holdfast.data.table import Table
-from holdfast.data.target import Task, attach_name, read_weight
+from holdfast.data.target import Task, read_weight
+from holdfast.data.target_columns import TargetColumns
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.governance.model_card import make_model_card
 from holdfast.runs.files import find_earlier_run
@@ -58,7 +61,8 @@ class Rows:
 
     source: str  # the path, or "a frame"
     frame: Frame  # the features, the target and perhaps the weight
-    target: str
+    targets: TargetColumns
+    hazard_options: Mapping[str, Any] = field(default_factory=dict)  # of times to an event
     weight: str | None = None
     custom_features: tuple[str, ...] = ()
     positive: Any = None  # the positive class, if the settings name one
@@ -68,20 +72,21 @@ class Rows:
 
     def table(self, task: Task | None = None) -> Table:
         """Make the table, which trees are grown on."""
-        return Table.from_frame(
-            self.frame,
-            self.target,
-            sample_weight=self.weight,
-            task=task,
+        return Table.from_arrays(
+            self.features,
+            self.y,
+            None if self.weight is None else self.frame.column(self.weight),
+            task="survival" if self.targets.is_survival else task,
             custom_features=self.custom_features,
+            target=self.targets.name,
             positive=self.positive,
+            **self.hazard_options,
         )
 
-    @property
+    @cached_property
     def y(self) -> Any:
-        """The target, under the name of its column."""
-        values = self.frame.column(self.target)
-        return attach_name(values, self.target) if isinstance(values, np.ndarray) else values
+        """The target under the name of its column, or times and events."""
+        return self.targets.read(self.frame)
 
     @property
     def sample_weight(self) -> FloatArray | None:
@@ -93,7 +98,7 @@ class Rows:
     @property
     def features(self) -> Frame:
         """The columns that a tree may split on."""
-        return self.frame.without([self.target, *([self.weight] if self.weight else [])])
+        return self.frame.without([*self.targets.names, *([self.weight] if self.weight else [])])
 
     def subset(self, rows: BoolArray) -> "Rows":
         """Select the rows with a flag, and renumber their stages and groups."""
@@ -115,18 +120,20 @@ def read_rows(data: Any, settings: DataSettings) -> Rows:
     # As text: dates are welcome as stages, and long numbers of patients would run together as floats.
     as_text = [column for column in (settings.stage, settings.groups) if column]
     orders = dict(settings.ordered)
-    roles = [column for column in (settings.target, settings.weight) if column]
-    choices = ColumnChoices([*settings.categorical, *as_text, *orders], drop=settings.drop, roles=roles)
     with open_source(data, rules.encoding) as source:
         _check_names(name, source.names, settings)
-        frame = source.read(choices, rules)
+        roles = [*settings.targets.roles(source.names).values(), *filter(None, [settings.weight])]
+        choices = ColumnChoices([*settings.categorical, *as_text, *orders], drop=settings.drop, roles=roles)
+        frame = settings.targets.read_event(source.read(choices, rules))
+    roles = [*settings.targets.names, *filter(None, [settings.weight])]
     if set(frame.names) <= {*roles, *as_text}:
         raise DataError(f"No column of {name} is left to split on. With keep_ids=True more of them stay.")
     stage, stages = _read_stage(source, frame, settings)
     rows = Rows(
         source=os.fspath(data) if is_path else "a frame",
         frame=with_orders(frame.without(as_text), orders),
-        target=settings.target,
+        targets=settings.targets,
+        hazard_options=settings.hazard_options,
         weight=settings.weight,
         custom_features=settings.custom_features,
         stage=stage,
@@ -141,7 +148,7 @@ def read_rows(data: Any, settings: DataSettings) -> Rows:
 
 def _check_names(source: str, known: tuple[str, ...], settings: DataSettings) -> None:
     dates = tuple(column.name for column in parse_date_columns(settings.date, known))
-    by_setting = {**settings.columns_by_setting, "date": dates}
+    by_setting = {**settings.columns_by_setting(known), "date": dates}
     for setting, names in by_setting.items():
         if absent := [name for name in names if name not in known]:
             raise DataError(
@@ -160,26 +167,30 @@ def _check_names(source: str, known: tuple[str, ...], settings: DataSettings) ->
 
 def _drop_without_target(rows: Rows, name: str, *, drop_missing: bool) -> Rows:
     """Select the rows with a target."""
-    known = flag_targets(rows.frame, rows.target, name, drop_missing=drop_missing)
+    known = flag_targets(rows.frame, rows.targets, name, drop_missing=drop_missing)
     return rows if known is None else rows.subset(known)
 
 
-def flag_targets(frame: Frame, target: str, name: str, *, drop_missing: bool) -> BoolArray | None:
+def flag_targets(frame: Frame, targets: TargetColumns, name: str, *, drop_missing: bool) -> BoolArray | None:
     """Flag the rows with a target; None if all have one. A DataError unless others may be left out."""
-    column = read_column(frame.column(target), f"the target {target!r}", rows=frame.rows)
-    missing: BoolArray = np.isnan(column.values)
+    lines = {
+        each: np.isnan(read_column(frame.column(each), f"the target {each!r}", rows=frame.rows).values)
+        for each in targets.names
+    }
+    missing: BoolArray = np.any([*lines.values()], axis=0)
     if not missing.any():
         return None
+    target = " or ".join(f"{each!r}" for each, absent in lines.items() if absent.any())
     count, where = int(missing.sum()), first_rows(missing, frame.rows)
     if missing.all():
-        raise DataError(f"The target {target!r} is missing in all {count} rows of {name}.")
+        raise DataError(f"The target {target} is missing in all {count} rows of {name}.")
     if not drop_missing:
         raise DataError(
-            f"The target {target!r} is missing in {count} of {len(missing)} rows of {name}, "
+            f"The target {target} is missing in {count} of {len(missing)} rows of {name}, "
             f"{where}. With drop_missing_target=True these rows are left out; or fill in the cells."
         )
     warnings.warn(
-        f"{count} of {len(missing)} rows have no {target!r} and are left out, {where}.",
+        f"{count} of {len(missing)} rows have no {target} and are left out, {where}.",
         DataWarning,
         stacklevel=4,
     )
@@ -600,10 +611,10 @@ def _test_rows(rows: Rows, whole: Table, training: Table, is_test: BoolArray) ->
         return None
     groups = renumber_groups(rows.groups, is_test)
     # The training rows have every class, so that each has the same number in both tables.
-    true_values = TrueValues(
-        training.schema.target,
-        whole.target[is_test],
-        None if whole.weight is None else whole.weight[is_test],
-        None if groups is None else groups.astype(np.int32),
-    )
+    target, values, survival = training.schema.target, whole.target[is_test], None
+    weight = None if whole.weight is None else whole.weight[is_test]
+    if target.hazard is not None:  # the events that the training rows let expect
+        values, _, survival = make_risk_target(rows.y[is_test], weight, target.hazard)
+    numbers = None if groups is None else groups.astype(np.int32)
+    true_values = TrueValues(target, values, weight, numbers, survival)
     return TestRows(rows.features.subset(is_test), true_values)

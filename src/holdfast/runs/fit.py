@@ -167,7 +167,10 @@ def _scored(roles: RowRoles, settings: RunSettings, estimator: Any, metric: Metr
     if settings.is_stable:
         metric = estimator.trained_.metric
         chosen = _chosen_trees(roles, estimator)
-    elif (sizes := getattr(estimator, "size_table_", None)) is not None:
+    elif (sizes := getattr(estimator, "size_table_", None)) is not None and (
+        # The size of a survival tree is chosen by its deviance; test rows are scored by the concordance.
+        settings.scoring is not None or not roles.whole.schema.target.is_survival or roles.test is None
+    ):
         metric, source = sizes.metric, f"the mean over {sizes.scores.shape[1]} folds"
         expected = Score(float(sizes.score[sizes.chosen]), float(sizes.error[sizes.chosen]))
     elif hasattr(estimator, "oob_score_"):

@@ -196,7 +196,7 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
 
 def fit_run(
     data: Any,
-    target: str,
+    target: str | None = None,
     *,
     folder: str | os.PathLike[str] | None = None,
     verbose: bool = False,
@@ -209,7 +209,7 @@ def fit_run(
     data
         A frame, or the path of a CSV or Parquet file; a folder of Parquet files is one file in parts.
     target
-        The column to predict.
+        The column to predict. Without it, `time` and `event` name the columns of a time to an event.
     folder
         Save the run there. A run that was stopped is continued: see `resumable`.
     verbose

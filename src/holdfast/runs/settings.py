@@ -1,7 +1,7 @@
 """The settings of a run: what the data is, which rows test the model, and the parameters of its estimator."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast._choices import TASKS, TEST_ROWS, UPDATE_STRATEGIES, UPDATE_TOLERANCE
 from holdfast.data.schema import Target
 from holdfast.data.target import Task
+from holdfast.data.target_columns import TargetColumns, choose_target_columns
 from holdfast.errors import ParameterError
 from holdfast.evaluate.methods import FIT_METHODS, METHODS, make_estimator
 from holdfast.governance.model_card import make_model_card
@@ -41,6 +42,7 @@ _CHOICE = (
     "tolerance_unit",
     "instability_weight",
 )  # not together with a candidate
+_COLUMNS = ("target", "time", "event", "entry", "stage", "groups", "weight")
 _OF_CELLS = ("missing", "date", "decimal", "thousands", "encoding", "coerce")
 
 
@@ -108,7 +110,13 @@ class CellSettings:
 class DataSettings(CellSettings):
     """The roles of the columns, and which rows and columns are left out."""
 
-    target: str
+    target: str | None = None
+    time: str | None = None  # to an event, instead of a target
+    event: str | None = None
+    entry: str | None = None
+    horizon: float | None = None
+    time_unit: str | None = None
+    hazard: str | None = None
     stage: str | None = None
     groups: str | None = None
     weight: str | None = None
@@ -124,9 +132,11 @@ class DataSettings(CellSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set_names("drop", "categorical", "custom_features")
-        self._check_types(str, "the name of a column", "target", "stage", "groups", "weight")
+        self._check_types(str, "the name of a column", *_COLUMNS)
+        self._check_types(str, "a word", "time_unit", "hazard")
         self._check_types(bool, "True or False", "keep_ids", "drop_missing_target")
         check_choice("task", self.task, (None, *TASKS))
+        self._check_target()
         pairs = self.ordered.items() if isinstance(self.ordered, Mapping) else self.ordered
         ordered = tuple((str(column), _order(f"ordered={names!r}", names)) for column, names in pairs)
         columns = [column for column, _ in ordered]
@@ -139,10 +149,36 @@ class DataSettings(CellSettings):
             if self.stage is None:
                 raise ParameterError("stage_order needs stage, the column that has these stages.")
 
+    def _check_target(self) -> None:
+        """Raise an error unless there is a target, or a time and an event, and the task is that of them."""
+        if self.target is None and self.time is None and self.event is None:
+            raise ParameterError(
+                "target is missing: name the column that is to be predicted; or, for the time to an event, "
+                "name the columns of time and event."
+            )
+        is_survival = self.targets.is_survival
+        if self.task is not None and (self.task == "survival") != is_survival:
+            way_out = "leave it out" if is_survival else "name the columns of time and event instead of target"
+            raise ParameterError(f"task={self.task!r} does not go with {'time' if is_survival else 'target'}: {way_out}.")
+        if not is_survival and self.hazard_options:
+            name = next(iter(self.hazard_options))
+            raise ParameterError(f"{name} is for times to an event, and {self.target!r} is a target: leave it out.")
+
     @property
-    def columns_by_setting(self) -> dict[str, tuple[str, ...]]:
-        """The columns that each setting names, except dates."""
-        single = {name: getattr(self, name) for name in ("target", "stage", "groups", "weight")}
+    def targets(self) -> TargetColumns:
+        """The columns that are predicted."""
+        return choose_target_columns(self.target, self.time, self.event, self.entry)
+
+    @property
+    def hazard_options(self) -> dict[str, Any]:
+        """The explicit settings of times to an event: parameters of tables and of survival estimators."""
+        own = {name: getattr(self, name) for name in ("hazard", "horizon", "time_unit")}
+        return {name: value for name, value in own.items() if value is not None}
+
+    def columns_by_setting(self, known: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The columns that each setting names, except dates; `known` are those of the data."""
+        single = {name: getattr(self, name) for name in ("stage", "groups", "weight")}
+        single = {**self.targets.roles(known), **single}
         named = {name: (column,) for name, column in single.items() if column is not None}
         ordered = tuple(column for column, _ in self.ordered)
         return {**named, "drop": self.drop, "categorical": self.categorical, "ordered": ordered}
@@ -196,8 +232,6 @@ class RunSettings:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "RunSettings":
         """Make settings from keywords; a TypeError names the setting closest to an unknown name."""
-        if "target" not in given:
-            raise TypeError("target is missing: name the column that is to be predicted.")
         of_data = [each.name for each in fields(DataSettings)]
         own = [each.name for each in fields(cls) if each.name not in ("data", "parameters")]
         others = [name for name in given if name not in (*of_data, *own)]
@@ -223,9 +257,10 @@ class RunSettings:
         for name, value in parameters.items():
             if name not in known or (name in OF_TASK and value is not None and OF_TASK[name] != task):
                 kinds = ("classes", "a number") if task == "regression" else ("a number", "classes")
+                kinds = ("classes or numbers", "a time to an event") if task == "survival" else kinds
                 raise ParameterError(
-                    f"{name} is for a target of {kinds[0]}, and {self.data.target!r} is {kinds[1]}: leave it "
-                    "out."
+                    f"{name} is for a target of {kinds[0]}, and {self.data.targets.name!r} is {kinds[1]}: "
+                    "leave it out."
                 )
         own: dict[str, Any] = {
             "random_state": self.random_state,
@@ -233,6 +268,7 @@ class RunSettings:
             "verbose": verbose,
             "custom_features": list(self.data.custom_features) or None,
             "scoring": self.scoring,
+            **self.data.hazard_options,
         }
         own = {name: value for name, value in own.items() if name in known}
         return make_estimator(self.model, task, **{**own, **parameters})
