@@ -110,7 +110,10 @@ def command(
         task: Task = table.schema.target.task
         features = list(settings.custom_features) or None
         names = split_names(methods) or list_default_names(AUDITED_METHODS, task)
-        estimators = {name: make_estimator(name, task, custom_features=features) for name in names}
+        estimators = {
+            name: make_estimator(name, task, custom_features=features, **settings.hazard_options)
+            for name in names
+        }
         size = f"{pluralize(table.n_rows, 'row')}, {pluralize(table.n_features, 'feature')}"
         paragraph(console, f"{size}; {pluralize(repeats, 'random division')}.\n", style="dim")
 

@@ -142,8 +142,8 @@ def command(
         rows = read_rows(data, settings)
         table = rows.table(settings.task)
         target = table.schema.target
-        if models == ",".join(COMPARED_METHODS) and not target.is_classes:
-            names = list(list_default_names(names, "regression"))
+        if models == ",".join(COMPARED_METHODS):
+            names = list(list_default_names(names, target.task))
         metrics = None if scoring is None else [name.strip() for name in scoring.split(",") if name.strip()]
         make_metrics(metrics, table)  # before any work
         estimators = make_models(
@@ -154,6 +154,7 @@ def command(
             class_weight=class_weight,
             custom_features=list(settings.custom_features) or None,
             random_state=random_state,
+            **settings.hazard_options,
         )
         division: dict[str, Any] = {
             "stage": rows.stage,
@@ -162,7 +163,7 @@ def command(
         }
         shared_folds, notes = make_folds(table, folds, **division, seed=random_state)
         _show_data(rows, table, len(shared_folds), notes, console)
-        _compile(estimators, console)
+        _compile(estimators, target.is_survival, console)
 
         def run_comparison() -> ModelComparison:
             with warnings.catch_warnings():
@@ -232,7 +233,7 @@ def make_models(
     if class_weight is not None:
         if not target.is_classes:
             raise ParameterError(
-                f"class_weight is for a target of classes, and {target.name!r} is a number: leave it out."
+                f"class_weight is for a target of classes, and {target.name!r} is not: leave it out."
             )
         parameters |= with_labels({"class_weight": class_weight}, target)
     task: Task = target.task
@@ -259,13 +260,16 @@ def _show_data(rows: Rows, table: Table, n_folds: int, notes: Sequence[str], con
 
     target = table.schema.target
     kind = f"one of {len(target.classes)} classes" if target.is_classes else "a number"
+    if table.survival is not None:
+        kind = f"a time to an event, with {pluralize(int(table.survival.event.sum()), 'event')}"
     if rows.stage is not None:
         n_stages = len(np.unique(rows.stage))
         pooled = f"; {n_stages} stages are pooled into {n_folds + 1}" if n_stages > n_folds + 1 else ""
         folds = f"{n_folds}, forward: each stage is predicted by models of all before it{pooled}"
     else:
+        by = "event and time" if target.is_survival else "class" if target.is_classes else "value"
         groups = "; groups are kept together" if rows.groups is not None else ""
-        folds = f"{n_folds}, stratified by {'class' if target.is_classes else 'value'}{groups}"
+        folds = f"{n_folds}, stratified by {by}{groups}"
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column()
@@ -277,7 +281,7 @@ def _show_data(rows: Rows, table: Table, n_folds: int, notes: Sequence[str], con
     console.print(grid)
 
 
-def _compile(models: Mapping[str, Any], console: Console) -> None:
+def _compile(models: Mapping[str, Any], is_survival: bool, console: Console) -> None:
     """Fit every model to a few rows, so that no time in the table includes compiling."""
     from sklearn.base import clone
 
@@ -290,8 +294,10 @@ def _compile(models: Mapping[str, Any], console: Console) -> None:
         for model in models.values():
             parameters = model.get_params()
             small = {name: value for name, value in plain.items() if name in parameters}
-            is_number = model.__sklearn_tags__().estimator_type == "regressor"
-            y: list[Any] = [float(number % 5) for number in range(12)] if is_number else list("ab" * 6)
+            kind = model.__sklearn_tags__().estimator_type
+            y: Any = [float(number % 5) for number in range(12)] if kind == "regressor" else list("ab" * 6)
+            if is_survival:
+                y = [float(number + 1) for number in range(12)], [number % 3 > 0 for number in range(12)]
             for bins in [{}, {"splits": "binned"}] if "splits" in parameters else [{}]:
                 clone(model).set_params(**small, **bins).fit(cells, y).predict(cells)
 

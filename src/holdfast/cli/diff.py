@@ -137,22 +137,16 @@ def _read_rows(
 ) -> tuple[Frame, Any, Any]:
     """Read the features of the rows, their target and their weights; None for an absent column."""
     from holdfast.data.read import open_source
-    from holdfast.data.schema import Feature
+    from holdfast.data.target_columns import TargetColumns
     from holdfast.runs.new_rows import read_rows_of_both
 
     with open_source(data, reading.encoding) as source:
-        own = old.schema.target
-        target = target or (own.name if own.name in source.names else None)
-        roles = [name for name in (target, weight) if name is not None]
+        targets = TargetColumns.of(old.schema.target, name=target)
+        of_target = list(targets.roles(source.names).values())
+        has_target = target is not None or all(name in source.names for name in of_target)
+        roles = [*(of_target if has_target else ()), *([weight] if weight else [])]
         if absent := [name for name in roles if name not in source.names]:
             raise DataError(
                 f"There is no column {quoted(absent)} in {source.name}. {columns_text(absent, source.names)}"
             )
-        further = [Feature(name) for name in roles if name == weight]
-        if target is not None:
-            further.append(
-                Feature(target, "nominal" if own.is_classes else "numeric", categories=own.classes)
-            )
-        frame = read_rows_of_both(source, old, new, further, reading)
-    columns = [None if name is None else frame.column(name) for name in (target, weight)]
-    return frame, columns[0], columns[1]
+        return read_rows_of_both(source, old, new, targets if has_target else None, weight, reading)

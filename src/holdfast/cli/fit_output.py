@@ -23,6 +23,7 @@ from holdfast._text import (
 )
 from holdfast.cli.console import heading, paragraph, show_grid, verbatim
 from holdfast.cli.show import WHOLE, ensemble_text
+from holdfast.data.survival import time_text
 from holdfast.explain.feature_use import feature_table
 from holdfast.explain.split_support import split_support_view
 from holdfast.runs.dataset import RowRoles
@@ -172,6 +173,8 @@ def _data_text(roles: RowRoles) -> str:
 def _target_text(roles: RowRoles) -> str:
     facts = data_facts(roles)["target"]
     name = printable(facts["name"])
+    if "events" in facts:
+        return _survival_text(facts, roles.whole.n_rows)
     if "classes" not in facts:
         low, mean, high = (number_text(facts[key], 4) for key in ("low", "mean", "high"))
         return f"{name}: a number from {low} to {high}, mean {mean}"
@@ -179,6 +182,18 @@ def _target_text(roles: RowRoles) -> str:
         f"{label} {percent_text(count / roles.whole.n_rows)}" for label, count in facts["classes"].items()
     ]
     return f"{name}: {join_parts(shares, 8)}"
+
+
+def _survival_text(facts: Mapping[str, Any], n_rows: int) -> str:
+    entry = "" if facts["entry"] is None else f", observed from {printable(facts['entry'])} on"
+    followed = facts["median_follow_up"]
+    follow_up = "" if followed is None else f"; median follow-up {time_text(followed, facts['time_unit'])}"
+    return (
+        f"{printable(facts['time'])} to {printable(facts['name'])}{entry}: "
+        f"{pluralize(facts['events'], 'event')} in {pluralize(n_rows, 'row')} "
+        f"({percent_text(facts['events'] / n_rows)}), the others censored{follow_up}; horizon "
+        f"{time_text(facts['horizon'], facts['time_unit'])}"
+    )
 
 
 def _test_text(roles: RowRoles) -> str:

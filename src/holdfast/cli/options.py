@@ -270,6 +270,9 @@ def column_options(*, stage: str, groups: str) -> Decorator:
             help="With --time: time up to which survival is shown and compared.  [default: up to which a "
             "tenth of the rows is observed]",
         ),
+        click.option(
+            "--time-unit", metavar="WORD", help="With --time: unit of the times, such as days, for texts."
+        ),
         click.option("--stage", metavar="COLUMN", help=f"{stage} Not a feature."),
         click.option("--groups", metavar="COLUMN", help=f"{groups} Not a feature."),
         click.option("--weight", metavar="COLUMN", help=WEIGHT),

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import chain, count
+from math import inf, isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from holdfast._text import number_text
 from holdfast.cli.console import plain_warnings
 from holdfast.cli.errors import check_exists
-from holdfast.cli.options import RAW, cell_options
-from holdfast.errors import DataError
+from holdfast.cli.options import RAW, Text, cell_options
+from holdfast.errors import DataError, ParameterError
 from holdfast.runs.folder import check_output, model_file
 
 if TYPE_CHECKING:
@@ -24,6 +26,21 @@ if TYPE_CHECKING:
     from holdfast.tree.tree import Tree
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
+
+
+def parse_times(text: str) -> list[float]:
+    """Parse times above 0 between commas.
+
+    >>> parse_times("365, 730")
+    [365.0, 730.0]
+    """
+    try:
+        times = [float(part) for part in text.split(",")]
+    except ValueError:
+        times = []
+    if not times or not all(0 < time < inf for time in times):
+        raise ValueError(f"{text!r} must be times above 0, separated by commas, such as 365,730.")
+    return list(dict.fromkeys(times))
 
 
 @click.command("predict")
@@ -42,15 +59,32 @@ _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
     help="Add how firm each prediction of a stable tree is: the share of trees trained on resampled data "
     "that agree with it, and the interval of their estimates, low to high.",
 )
+@click.option(
+    "--survival-at",
+    metavar="TIMES",
+    type=Text(parse_times),
+    help="For times to an event: times to survive, between commas, such as 365,730.  [default: the horizon "
+    "of the model]",
+)
 @click.option("--raw", is_flag=True, help=RAW)
-def command(model: Path, data: Path, output: Path | None, firmness: bool, raw: bool, **cells: Any) -> None:
+def command(
+    model: Path,
+    data: Path,
+    output: Path | None,
+    firmness: bool,
+    survival_at: Any,
+    raw: bool,
+    **cells: Any,
+) -> None:
     """Add the predictions of MODEL, a model file or a run folder, to the rows of DATA.
 
     Columns are matched by name, and stay as they are; only those that the model uses are needed. Text that a
     spreadsheet would take for a formula gets an apostrophe in front, unless you use --raw. Classifiers also
     add a column p(class) for each class, with the predicted probability. For a tree it may differ from the
     fraction of the class among the training rows of the leaf: leaf values may come from a teacher, be shrunk
-    towards the parent nodes, or be weighted.
+    towards the parent nodes, or be weighted. Of times to an event the columns are relative_risk, where 2 is
+    twice the hazard of all training rows, survival(time), the probability to survive that time without the
+    event, and median_time, until which half have the event, empty where it is beyond the observed times.
     """
     check_exists(model, data)
     from holdfast.data.read import open_source
@@ -86,7 +120,12 @@ def command(model: Path, data: Path, output: Path | None, firmness: bool, raw: b
         threshold = None
         if isinstance(fitted, Ensemble) and fitted.votes:  # no other file is read twice
             threshold = getattr(load(path), "vote_threshold", None)
-        added = predictions(fitted, features, threshold)
+        if survival_at and not fitted.schema.target.is_survival:
+            raise ParameterError(
+                f"--survival-at is for times to an event, and '{model}' predicts "
+                f"{fitted.schema.target.name!r}: leave it out."
+            )
+        added = predictions(fitted, features, threshold, survival_at)
         if references is not None:
             columns_of = references.firmness(cast("Tree", fitted), features).columns()
             added |= {name: values.tolist() for name, values in columns_of.items() if name != "estimate"}
@@ -99,9 +138,16 @@ def command(model: Path, data: Path, output: Path | None, firmness: bool, raw: b
 
 
 def predictions(
-    model: Tree | Ensemble, features: Frame, threshold: float | None = None
+    model: Tree | Ensemble,
+    features: Frame,
+    threshold: float | None = None,
+    survival_at: Sequence[float] | None = None,
 ) -> dict[str, list[Any]]:
-    """Return the prediction of each row and, of classes, the probability of each class."""
+    """Return the prediction of each row and, of classes, the probability of each class.
+
+    Of times to an event they are the relative risk, survival to the horizon or other times, and the median.
+    """
+    from holdfast.data.survival import median_times, survival_function
     from holdfast.ensembles.bagging import set_vote_threshold
     from holdfast.tree.rules import format_class_names
     from holdfast.tree.tree import Tree
@@ -114,6 +160,15 @@ def predictions(
         values = model.values(features)
         voting = model if threshold is None else set_vote_threshold(model, threshold)
         classes = voting.predict_indices(voting.values(features))
+    if target.hazard is not None:
+        risks, times = values[:, 0], survival_at or [target.hazard.horizon]
+        survival = survival_function(target.hazard, risks, times)
+        medians = [None if isinf(each) else each for each in median_times(target.hazard, risks).tolist()]
+        return {
+            "relative_risk": risks.tolist(),
+            **{f"survival({number_text(time)})": survival[:, n].tolist() for n, time in enumerate(times)},
+            "median_time": medians,
+        }
     if not target.is_classes:
         return {"prediction": values[:, 0].tolist()}
     return {

@@ -125,8 +125,7 @@ def command(
         raise ParameterError("--stage is missing: name the column of the stages, such as years.")
     import numpy as np
 
-    from holdfast.estimators.base import build_estimator
-    from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
+    from holdfast.evaluate.methods import make_estimator
     from holdfast.runs.dataset import read_rows
     from holdfast.runs.files import timed
     from holdfast.runs.settings import DataSettings
@@ -152,8 +151,9 @@ def command(
         table = rows.table(settings.task)
         size = f"{pluralize(table.n_rows, 'row')}, {pluralize(table.n_features, 'feature')}"
         paragraph(console, f"{size}, {pluralize(len(rows.stages), 'stage')}.\n", style="dim")
-        model = build_estimator(
-            StableTreeClassifier if table.schema.target.is_classes else StableTreeRegressor,
+        model = make_estimator(
+            "stable",
+            table.schema.target.task,
             max_leaf_nodes=max_leaf_nodes,
             max_depth=max_depth,
             teacher=teacher,
@@ -162,6 +162,7 @@ def command(
             n_jobs=n_jobs,
             custom_features=list(settings.custom_features) or None,
             verbose=True,
+            **settings.hazard_options,
         )
 
         def fit_stages() -> StageSequence:

@@ -63,6 +63,9 @@ def parse_nodes(text: str) -> tuple[int, ...] | str:
 @click.argument("data", type=click.Path(path_type=Path))
 @output_option("Folder for the run: new, empty, or an earlier run, which is replaced.", required=True)
 @click.option("--target", metavar="COLUMN", help="Column to predict.  [default: as in the model]")
+@click.option("--time", metavar="COLUMN", help="Times to an event: column of the time.  [default: as above]")
+@click.option("--event", metavar="COLUMN", help="Column of the event, or COLUMN=VALUE.  [default: as above]")
+@click.option("--entry", metavar="COLUMN", help="Column of the time of entry.  [default: as above]")
 @click.option(
     "--strategy",
     type=click.Choice(UPDATE_STRATEGIES, case_sensitive=False),

@@ -205,8 +205,8 @@ def _check_times(
 ) -> None:
     if (negative := time < 0).any():
         raise DataError(
-            f"the time {names[0]!r} has {negative.sum()} negative values, {first_rows(negative, rows)}: a time is "
-            "counted from the start of each row, such as the diagnosis."
+            f"the time {names[0]!r} has {negative.sum()} negative values, {first_rows(negative, rows)}: "
+            "a time is counted from the start of each row, such as the diagnosis."
         )
     if entry is not None and (late := (entry < 0) | (entry >= time)).any():
         raise DataError(
@@ -543,6 +543,22 @@ def risk_at_fraction(hazard: Hazard, fraction: Any) -> FloatArray:
     return round_last_digits(np.exp(logs))
 
 
+def median_times(hazard: Hazard, risk: FloatArray) -> FloatArray:
+    """Return the median survival time at each relative risk; infinite where more than half survive.
+
+    >>> median_times(Hazard((1.0, 2.0), (0.5, 1.5), 2.0), np.array([2.0, 0.5, 0.1]))
+    array([ 1.,  2., inf])
+    """
+    needed = np.log(2.0) / np.maximum(risk, np.finfo(np.float64).tiny)
+    sums, times = np.array(hazard.cumulative), np.array(hazard.times)
+    place = np.searchsorted(sums, needed * (1 - 1e-12))
+    medians = np.append(times, np.inf)[place]
+    if hazard.is_linear:
+        inside = place < len(times)
+        medians[inside] = np.interp(needed[inside], np.append(0.0, sums), np.append(0.0, times))
+    return np.asarray(medians, np.float64)
+
+
 def _steps(hazard: Hazard) -> tuple[FloatArray, FloatArray]:
     """Return the widths of the steps up to the horizon, as fractions of it, and the hazard on each."""
     own = np.array(hazard.times)
@@ -608,6 +624,17 @@ def find_median(curve: SurvivalCurve) -> float | None:
     """Return the first time at which at most half survive; None if more do."""
     places = np.flatnonzero(curve.survival <= 0.5)
     return float(curve.time[places[0]]) if len(places) else None
+
+
+def median_follow_up(survival: SurvivalTimes, weight: FloatArray | None = None) -> float | None:
+    """Estimate the median time to the end of observation, by Kaplan-Meier with events as censored.
+
+    >>> time, event = np.array([1.0, 2.0, 3.0]), np.array([True, False, False])
+    >>> median_follow_up(SurvivalTimes(time, event, None, time))
+    2.0
+    """
+    counts = count_events(survival.time, ~survival.event, survival.entry, weight)
+    return find_median(kaplan_meier(counts))
 
 
 def pool_times(counts: EventTable, most: int) -> EventTable:

@@ -278,6 +278,7 @@ class Table(Shared):
         positive: Any = None,
         hazard: str = "nelson-aalen",
         horizon: float | None = None,
+        time_unit: str | None = None,
     ) -> "Table":
         """Make a table of a data frame that has the target as a column.
 
@@ -292,8 +293,11 @@ class Table(Shared):
             or of yes and no, or "status=dead". Before its entry, by default 0, a row is not observed.
         sample_weight : str or array-like, optional
             A column of weights, or one number per row.
-        task, categorical_features, custom_features, schema, positive, hazard, horizon
+        task, categorical_features, custom_features, schema, positive
             As in `from_arrays`.
+
+        hazard, horizon, time_unit
+            Of times to an event, as in `from_arrays`.
 
         Returns
         -------
@@ -329,6 +333,7 @@ class Table(Shared):
             positive=positive,
             hazard=hazard,
             horizon=horizon,
+            time_unit=time_unit,
         )
 
     def subset(self, rows: NDArray[Any] | slice) -> "Table":

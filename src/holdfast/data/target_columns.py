@@ -1,6 +1,7 @@
 """The columns that are predicted: a target, or the time, the event and perhaps the entry of each row."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -103,9 +104,13 @@ def choose_target_columns(
             f"{given} is for times to an event, and target={target!r} is a class or a number: give either "
             "target, or time and event."
         )
-    if known is not None and (known.is_survival or (time, event) == (None, None)):
-        own = {"name": target or event, "time": time, "entry": entry} if known.is_survival else {"name": target}
-        return TargetColumns.of(known, **own)
+    if known is not None:
+        if not known.is_survival and (named := time or event or entry):
+            raise ParameterError(
+                f"time, event and entry are for a model of times to an event, and this one predicts "
+                f"{known.name!r}: leave {named!r} out."
+            )
+        return TargetColumns.of(known, name=target or event, time=time, entry=entry)
     if time is None and event is None:
         if entry is not None:
             raise ParameterError(f"entry={entry!r} goes with time and event: give all three.")
@@ -117,7 +122,7 @@ def choose_target_columns(
             if event is None
             else "the column of the times to the event, or to the end of observation"
         )
-        raise ParameterError(f"{given}={time or event!r} needs {other}: name {what} with {other}.")
+        raise ParameterError(f"{given}={time or event!r} needs {other}, {what}.")
     return TargetColumns(event, time, entry)
 
 
@@ -162,10 +167,8 @@ def _flag_value(column: Column, name: str, value: str) -> FloatArray:
     texts = [label_text(label).strip().lower() for label in labels]
     wanted = value.lower()
     if column.kind == "numeric":
-        try:
+        with suppress(ValueError):
             wanted = number_text(float(value))
-        except ValueError:
-            pass
     if wanted not in texts:
         raise DataError(
             f"event={f'{name}={value}'!r} names a value that the column {name!r} does not have: it holds "

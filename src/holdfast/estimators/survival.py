@@ -8,7 +8,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from holdfast._arrays import FloatArray
 from holdfast.data.schema import Hazard
-from holdfast.data.survival import cumulative_hazard, lost_fraction, read_survival, survival_function
+from holdfast.data.survival import (
+    cumulative_hazard,
+    lost_fraction,
+    median_times,
+    read_survival,
+    survival_function,
+)
 from holdfast.data.table import Table
 from holdfast.data.target import Task
 from holdfast.errors import ParameterError
@@ -121,15 +127,7 @@ class SurvivalBase(TableEstimator):
         array of shape (n_rows,)
             Infinite where more than half survive the last known time.
         """
-        hazard, risks = self._hazard(), self.predict(X)
-        needed = np.log(2.0) / np.maximum(risks, np.finfo(np.float64).tiny)
-        sums, times = np.array(hazard.cumulative), np.array(hazard.times)
-        place = np.searchsorted(sums, needed * (1 - 1e-12))
-        medians = np.append(times, np.inf)[place]
-        if hazard.is_linear:
-            inside = place < len(times)
-            medians[inside] = np.interp(needed[inside], np.append(0.0, sums), np.append(0.0, times))
-        return np.asarray(medians, np.float64)
+        return median_times(self._hazard(), self.predict(X))
 
     def predict_restricted_mean(self, X: Any, horizon: float | None = None) -> FloatArray:
         """Predict the mean survival time up to the horizon.

@@ -103,7 +103,8 @@ def make_estimator(name: str, task: "Task" = "classification", **parameters: Any
             raise ParameterError(
                 f"The method {name!r} is for classes, and the target is a number: leave it out."
             )
-        raise ParameterError(f"The method {name!r} is not for times to an event: leave it out.")
+        others = ", ".join(other for other in FIT_METHODS if METHODS[other].is_for(task))
+        raise ParameterError(f"The method {name!r} is not for times to an event: choose from {others}.")
     kind = spec.estimator + ("Classifier" if task == "classification" else "Regressor")
     kind = _SURVIVAL[spec.estimator] if task == "survival" else kind
     own = {**spec.parameters, **parameters}

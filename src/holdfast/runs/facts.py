@@ -9,6 +9,7 @@ import numpy as np
 
 from holdfast._arrays import round_last_digits
 from holdfast._version import __version__
+from holdfast.data.survival import median_follow_up
 from holdfast.estimators.base import GROUPS
 from holdfast.explain.split_support import SplitSupport
 from holdfast.runs.dataset import RowRoles, file_hash
@@ -43,6 +44,9 @@ NOT_KEPT = (
     "scoring",
     "random_state",
     "oob_score",
+    "hazard",
+    "horizon",
+    "time_unit",
 )
 NOT_FACTS = ("short", "threshold", "range", "tree_thresholds")  # of a split
 
@@ -210,6 +214,16 @@ def _split_facts(support: SplitSupport) -> dict[str, Any]:
 
 def _target_facts(roles: RowRoles) -> dict[str, Any]:
     target, values = roles.whole.schema.target, roles.whole.target
+    hazard, survival = roles.training.schema.target.hazard, roles.whole.survival
+    if survival is not None and hazard is not None:
+        return {
+            "time": hazard.time,
+            "entry": hazard.entry,
+            "events": int(survival.event.sum()),
+            "median_follow_up": median_follow_up(survival, roles.whole.weight),
+            "horizon": hazard.horizon,
+            "time_unit": hazard.unit,
+        }
     if not target.is_classes:
         return {"mean": float(values.mean()), "low": target.low, "high": target.high}
     counts = np.bincount(values, minlength=len(target.classes)).tolist()

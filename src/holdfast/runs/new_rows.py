@@ -13,9 +13,11 @@ from holdfast.data.encode import encode_rows, list_required_columns
 from holdfast.data.frame import Frame
 from holdfast.data.read import ColumnChoices, CsvSource, FrameSource, open_source
 from holdfast.data.read_options import ReadingOptions
-from holdfast.data.schema import Feature, Schema, SchemaDifferences
+from holdfast.data.schema import Feature, Schema, SchemaDifferences, Target
+from holdfast.data.survival import make_risk_target
 from holdfast.data.table import Table
 from holdfast.data.target import match_target
+from holdfast.data.target_columns import TargetColumns
 from holdfast.distance.diff_rows import prepare_table
 from holdfast.distance.reference_schema import widen_schemas
 from holdfast.errors import DataError, ModelFileError, SchemaMismatch
@@ -40,19 +42,26 @@ def read_rows_of_both(
     source: CsvSource | FrameSource,
     old: Tree,
     new: Tree,
-    further: Sequence[Feature],
+    targets: TargetColumns | None,
+    weight: str | None,
     rules: ReadingOptions,
     untyped: Sequence[str] = (),
     also: Sequence[str] = (),
-) -> Frame:
-    """Read the columns that either tree splits on, both on one schema, and further ones such as the target.
+) -> tuple[Frame, Any, Any]:
+    """Read the columns that either tree splits on, both on one schema, the target and the weights.
 
-    `untyped` names columns whose types are those of their cells, `also` features that are read as well.
+    All of them are in the frame. `untyped` names columns whose types are those of their cells, `also`
+    features that are read as well.
     """
     names = old.schema.names
     used = sorted({*_split_features(old), *_split_features(new), *(names.index(name) for name in also)})
-    features = [*_columns(old.schema, used), *further]
-    return read_columns(source, features, rules, others=ColumnChoices(roles=untyped))
+    features = [*_columns(old.schema, used), *([Feature(weight)] if weight else [])]
+    if targets is None:
+        frame, y = read_columns(source, features, rules, others=ColumnChoices(roles=untyped)), None
+    else:
+        frame = read_target(source, targets, old.schema.target, features, rules, untyped)
+        y = targets.read(frame)
+    return frame, y, frame.column(weight) if weight else None
 
 
 def read_known_rows(
@@ -67,24 +76,40 @@ def read_known_rows(
     Only the features that the model splits on, and those of `also`, are read: all others count as missing.
     """
     schema, features = model.schema, sorted({*_split_features(model), *also})
-    name = target or schema.target.name
-    if name not in source.names:
-        raise DataError(
-            f"There is no column {name!r} in {source.name}, for the target: name the column with "
-            f"target. {columns_text([name], source.names)}"
-        )
-    classes = schema.target.classes
-    of_target = Feature(name, "nominal" if classes else "numeric", categories=classes)
-    frame = read_columns(source, [*_columns(schema, features), of_target], rules)
-    values, differences = frame.column(name), SchemaDifferences()
-    target_values = match_target(values, schema.target, None, differences, frame.rows)
-    differences.raise_if_any()
-    matrix = encode_rows(frame.without([name]), schema, features)
+    targets = TargetColumns.of(schema.target, name=target)
+    for role, name in targets.roles(source.names).items():
+        if name not in source.names:
+            raise DataError(
+                f"There is no column {name!r} in {source.name}, for the {role}: name the column with "
+                f"target. {columns_text([name], source.names)}"
+            )
+    frame = read_target(source, targets, schema.target, _columns(schema, features), rules)
+    y, survival = targets.read(frame), None
+    if schema.target.hazard is not None:
+        target_values, _, survival = make_risk_target(y, None, schema.target.hazard)
+    else:
+        differences = SchemaDifferences()
+        target_values = match_target(y, schema.target, None, differences, frame.rows)
+        differences.raise_if_any()
+    matrix = encode_rows(frame.without(targets.names), schema, features)
     columns = {feature: matrix[:, place] for place, feature in enumerate(features)}
     unread = np.full(frame.n_rows, np.nan)
-    return Table(
-        schema, tuple(columns.get(each, unread) for each in range(len(schema.features))), target_values
-    )
+    values = tuple(columns.get(each, unread) for each in range(len(schema.features)))
+    return Table(schema, values, target_values, survival=survival)
+
+
+def read_target(
+    source: CsvSource | FrameSource,
+    targets: TargetColumns,
+    target: Target,
+    features: Sequence[Feature],
+    rules: ReadingOptions,
+    untyped: Sequence[str] = (),
+) -> Frame:
+    """Read these features and the target; columns of `untyped` are read in the types of their cells."""
+    roles = [*untyped, *(targets.roles(source.names).values() if targets.is_survival else ())]
+    known = [*features, *targets.features(target)]
+    return targets.read_event(read_columns(source, known, rules, others=ColumnChoices(roles=roles)))
 
 
 def read_columns(
@@ -227,18 +252,14 @@ def read_compared(
     The features of `also` are read even where neither tree splits on them.
     """
     old, new = widen_schemas(*trees)
-    own = old.schema.target
-    target = target or own.name
-    roles = [target, *([weight] if weight else [])]
-    further = [Feature(target, "nominal" if own.is_classes else "numeric", categories=own.classes)]
-    further += [Feature(name) for name in roles[1:]]
+    targets = TargetColumns.of(old.schema.target, name=target)
     with open_source(path, rules.encoding) as source:
+        roles = [*targets.roles(source.names).values(), *([weight] if weight else [])]
         if absent := [name for name in (*roles, *columns) if name not in source.names]:
             raise DataError(
                 f"There is no column {quoted(absent)} in {source.name}. {columns_text(absent, source.names)}"
             )
-        frame = read_rows_of_both(source, old, new, further, rules, columns, also)
-    weights = frame.column(weight) if weight else None
-    table = prepare_table(old, new, frame.without(roles), frame.column(target), weights)
+        frame, y, weights = read_rows_of_both(source, old, new, targets, weight, rules, columns, also)
+    table = prepare_table(old, new, frame.without([*targets.names, *roles]), y, weights)
     known = {name: frame.column(name) for name in columns if name not in table.schema.names}
     return ComparedRows(old, new, table, known)

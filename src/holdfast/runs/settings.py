@@ -158,11 +158,17 @@ class DataSettings(CellSettings):
             )
         is_survival = self.targets.is_survival
         if self.task is not None and (self.task == "survival") != is_survival:
-            way_out = "leave it out" if is_survival else "name the columns of time and event instead of target"
-            raise ParameterError(f"task={self.task!r} does not go with {'time' if is_survival else 'target'}: {way_out}.")
+            way_out = (
+                "leave it out" if is_survival else "name the columns of time and event instead of target"
+            )
+            raise ParameterError(
+                f"task={self.task!r} does not go with {'time' if is_survival else 'target'}: {way_out}."
+            )
         if not is_survival and self.hazard_options:
             name = next(iter(self.hazard_options))
-            raise ParameterError(f"{name} is for times to an event, and {self.target!r} is a target: leave it out.")
+            raise ParameterError(
+                f"{name} is for times to an event, and {self.target!r} is a target: leave it out."
+            )
 
     @property
     def targets(self) -> TargetColumns:
@@ -307,6 +313,9 @@ class UpdateRunSettings(CellSettings):
     """The settings of an update, apart from the model and the new rows: see `StableTreeClassifier.update`."""
 
     target: str | None = None
+    time: str | None = None  # to the event of a survival tree
+    event: str | None = None
+    entry: str | None = None
     strategy: str = UPDATE_STRATEGIES[0]
     tolerance: float = UPDATE_TOLERANCE
     take: int | None = None
@@ -332,7 +341,7 @@ class UpdateRunSettings(CellSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set_names("drop")
-        self._check_types(str, "the name of a column", "target", "groups", "weight")
+        self._check_types(str, "the name of a column", "target", "time", "event", "entry", "groups", "weight")
         self._check_types(str, "a text", "by", "why", "trigger")
         self._check_types(bool, "True or False", "allow_new_values", "force", "drop_missing_target")
         if self.drop and not self.allow_new_values:
@@ -353,11 +362,15 @@ class UpdateRunSettings(CellSettings):
                 raise TypeError(f"There is no setting {name!r}: {guess}")
         return cls(**given)
 
+    def target_columns(self, target: Target) -> TargetColumns:
+        """The columns of the new rows that a model with this target is updated by."""
+        return choose_target_columns(self.target, self.time, self.event, self.entry, target)
+
     @property
     def facts(self) -> dict[str, dict[str, Any]]:
         """The settings as plain data, in three parts, without those that change no result."""
         parts = self.to_dict(but=("n_jobs", "register", "by", "why", "trigger", "model_card"))
-        of_columns = ("target", "groups", "weight", "drop", "drop_missing_target")
+        of_columns = ("target", "time", "event", "entry", "groups", "weight", "drop", "drop_missing_target")
         columns = {name: parts["columns"][name] for name in of_columns}
         settings = {name: value for name, value in parts["columns"].items() if name not in of_columns}
         return {"settings": settings, "columns": columns, "reading": parts["reading"]}

@@ -60,7 +60,7 @@ def read_update_rows(
     """
     is_path = isinstance(data, str | os.PathLike)
     rules = settings.reading_options
-    target = settings.target or schema.target.name
+    targets = settings.target_columns(schema.target)
     with open_source(data, rules.encoding) as source:
         name = source.name
         roles = _check_roles(name, source.names, schema, settings)
@@ -74,7 +74,7 @@ def read_update_rows(
         _warn_of_new_columns(source.names, {*_known_names(schema), *roles, *left_out}, settings)
         without = [each.name for each in schema.columns if _is_constant(each)]
         known = [each for each in schema.columns if each.name not in without]
-        known.append(_target_feature(target, schema))
+        known += targets.features(schema.target)
         absent = [*settings.drop, *(each for each in left_out if each in source.names)]
         choices = ColumnChoices(
             categorical=[settings.groups] if settings.groups else [],
@@ -84,7 +84,9 @@ def read_update_rows(
         frame = read_columns(
             source, known, rules, others=choices, rest=settings.allow_new_values, needs=_NEEDS
         )
-    has_target = flag_targets(frame, target, name, drop_missing=settings.drop_missing_target)
+    frame = targets.read_event(frame)
+    roles += targets.names
+    has_target = flag_targets(frame, targets, name, drop_missing=settings.drop_missing_target)
     if has_target is not None:
         frame = frame.subset(has_target)
     frame, text = _replace_text(frame, without)
@@ -96,7 +98,7 @@ def read_update_rows(
         X=_restore_orders(frame.without(roles), schema)
         if settings.allow_new_values
         else frame.without(roles),
-        y=frame.column(target),
+        y=targets.read(frame),
         weight=weight,
         groups=frame.column(settings.groups) if settings.groups else None,
         others={each: frame.column(each) for each in beside},
@@ -145,13 +147,14 @@ def _missing(like: Any, n_rows: int) -> Any:
 
 def _check_roles(source: str, names: Sequence[str], schema: Schema, settings: UpdateRunSettings) -> list[str]:
     """Return the columns that are not features; a DataError if one is absent, or is a feature."""
-    target = settings.target or schema.target.name
-    if target not in names:
-        raise DataError(
-            f"Cannot update: the model predicts {schema.target.name!r}, and {source} has no column "
-            f"{target!r}. Name its column with target. {columns_text([target], names)}"
-        )
-    roles = {"target": target, "groups": settings.groups, "weight": settings.weight}
+    of_target = settings.target_columns(schema.target).roles(names)
+    for role, name in of_target.items():
+        if name not in names:
+            raise DataError(
+                f"Cannot update: the model predicts {schema.target.name!r}, and {source} has no column "
+                f"{name!r}. Name its column with {role}. {columns_text([name], names)}"
+            )
+    roles = {**of_target, "groups": settings.groups, "weight": settings.weight}
     used = {role: name for role, name in roles.items() if name is not None}
     for role, name in used.items():
         if name not in names:
@@ -173,11 +176,6 @@ def _known_names(schema: Schema) -> set[str]:
     names = {column.name for column in schema.columns}
     sources = map(find_date_source, names)
     return names | {source.name for source in sources if source is not None}
-
-
-def _target_feature(target: str, schema: Schema) -> Feature:
-    classes = schema.target.classes
-    return Feature(target, "nominal", categories=classes) if classes else Feature(target)
 
 
 def _is_constant(feature: Feature) -> bool:
