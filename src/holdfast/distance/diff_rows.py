@@ -16,8 +16,8 @@ from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze
 from holdfast._text import columns_text, quoted
 from holdfast.data.encode import encode_rows, match_column, name_columns
 from holdfast.data.frame import make_frame
-from holdfast.data.schema import Feature, Label, Schema, SchemaDifferences, Target
-from holdfast.data.survival import make_risk_target, read_survival
+from holdfast.data.schema import Feature, Hazard, Label, Schema, SchemaDifferences, Target
+from holdfast.data.survival import make_risk_target, name_survival, read_survival, survival_function
 from holdfast.data.table import Table, match_weighted_target
 from holdfast.data.target import are_repetitions, find_weighted_rows, read_vector, read_weight
 from holdfast.distance.distance import tree_distance
@@ -41,7 +41,7 @@ class RowChanges:
     n_rows: int  # of a weight above 0
     positive: Label | None  # class of the swap-ins
     churn: float  # mean absolute change of predictions; of numbers, in standard deviations of the target
-    mean_move: float  # the same in units of the target
+    mean_move: float  # the same in units of the target; of times to an event, of survival to the horizon
     largest_move: float
     leaf_changes: float  # rows whose new leaf is not matched with their old one
     flips: float  # rows that get another class
@@ -67,6 +67,7 @@ class RowChanges:
     # Fractions of the rows that the trees were trained on; None if unknown.
     old_learned: float | None = None
     new_learned: float | None = None
+    survival: str = ""  # what changes of times to an event, such as "5-year survival"
 
     @property
     def score_interval(self) -> tuple[float, float]:
@@ -116,11 +117,11 @@ def measure_row_changes(
     truth = read_true_values(target, table) if labelled else None
     shares = compare_leaf_shares(crossings)
     moves = crossings.moved[crossings.weight > 0]
+    has_unit = target.is_classes or target.is_survival
     return RowChanges(
         n_rows=int((crossings.row_weight > 0).sum()),
         positive=None if place is None else target.classes[place],
-        churn=crossings.mean(crossings.moved)
-        / (1.0 if target.is_classes else _target_deviation(crossings, truth)),
+        churn=crossings.mean(crossings.moved) / (1.0 if has_unit else _target_deviation(crossings, truth)),
         mean_move=crossings.mean(crossings.moved),
         largest_move=float(moves.max()),
         leaf_changes=_leaf_changes(crossings),
@@ -131,20 +132,22 @@ def measure_row_changes(
         leaf_shares=shares,
         boxes=find_changed_boxes(crossings, table),
         groups=find_changed_groups(crossings, table) if describe else (),
+        survival="" if target.hazard is None else name_survival(target.hazard),
     )
 
 
 def read_true_values(target: Target, table: Table) -> TrueValues:
     """Encode the target by the classes of the trees."""
     own = table.schema.target
-    if own.is_classes != target.is_classes:
-        kinds = ["classes" if each.is_classes else "numbers" for each in (target, own)]
+    if own.task != target.task:
+        names = {"classification": "classes", "regression": "numbers", "survival": "times to an event"}
+        kinds = [names[each.task] for each in (target, own)]
         raise SchemaMismatch(
             f"The trees predict {kinds[0]} of {target.name!r}, and the target of the table, {own.name!r}, "
             f"holds {kinds[1]}: give the target that the trees were fitted to."
         )
     if own.classes == target.classes:
-        return TrueValues(target, table.target, table.weight)
+        return TrueValues(target, table.target, table.weight, survival=table.survival)
     present = np.unique(table.target if table.weight is None else table.target[table.weight > 0])
     if unknown := [own.classes[each] for each in present.tolist() if own.classes[each] not in target.classes]:
         raise SchemaMismatch(
@@ -213,7 +216,8 @@ def _scores(crossings: Crossings, truth: TrueValues | None, scoring: Any) -> dic
     if len(np.unique(truth.values[truth.counted])) < metric.least_values:
         return {"metric": metric, **dict.fromkeys(names, nan)}
     # Sorted, so that sums do not depend on the order of the rows.
-    order = np.lexsort((crossings.row_weight, truth.values, crossings.pair))
+    times = [] if truth.survival is None else truth.survival.keys
+    order = np.lexsort((crossings.row_weight, *times, truth.values, crossings.pair))
     rows = truth.subset(order)
     leaves = (crossings.old, crossings.old_leaf), (crossings.new, crossings.new_leaf)
     old, new = (predict_at_nodes(metric, tree, leaf[order]) for tree, leaf in leaves)
@@ -295,8 +299,12 @@ class Crossings:
 
     @cached_property
     def moved(self) -> FloatArray:
-        """Change of the prediction of every pair: total variation, or the difference of numbers."""
-        difference = np.abs(self.old.value[self.leaves[:, 0]] - self.new.value[self.leaves[:, 1]])
+        """Change of the prediction of every pair: total variation, or the difference of numbers.
+
+        Of times to an event it is that of survival to the horizon.
+        """
+        before, after = shown_values(self.old), shown_values(self.new, self.old.schema.target.hazard)
+        difference = np.abs(before[self.leaves[:, 0]] - after[self.leaves[:, 1]])
         if self.old.schema.target.is_classes:
             return np.array([fsum(each) / 2 for each in difference.tolist()])
         return np.asarray(difference[:, 0], np.float64)
@@ -319,6 +327,14 @@ class Crossings:
         numbers = self.old_leaf.astype(np.int64) * self.new.n_nodes + self.new_leaf
         found, place = np.unique(numbers, return_inverse=True)
         return found, place
+
+
+def shown_values(tree: Tree, by: Hazard | None = None) -> FloatArray:
+    """Return the values of the nodes; of relative risks, survival to the horizon, or that of another tree."""
+    hazard = tree.schema.target.hazard
+    if hazard is None:
+        return tree.value
+    return survival_function(hazard, tree.value[:, 0], [(by or hazard).horizon])
 
 
 def find_table_leaves(tree: Tree, table: Table) -> IntArray:

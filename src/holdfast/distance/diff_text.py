@@ -177,7 +177,10 @@ def _row_table(rows: RowChanges) -> TextTable:
     for title, fraction in lines:
         if not isnan(fraction):
             grid.append([title, percent_text(fraction), row_count(fraction, rows.n_rows)])
-    if isnan(rows.flips):
+    if rows.survival:
+        grid.append([f"churn: mean absolute change of {rows.survival}", fixed_text(rows.churn, 3), ""])
+        grid.append(["largest change", fixed_text(rows.largest_move, 3), ""])
+    elif isnan(rows.flips):
         grid.append(["mean absolute change of the predictions", number_text(rows.mean_move, 3), ""])
         grid.append(["churn: the same in standard deviations", fixed_text(rows.churn, 3), ""])
         grid.append(["largest change", number_text(rows.largest_move, 3), ""])
@@ -370,7 +373,8 @@ def _rows_sentence(rows: RowChanges) -> str:
     if isnan(rows.flips):
         if not rows.mean_move:
             return f"No prediction {of} changes."
-        return f"Predictions {of} change by {number_text(rows.mean_move, 3)} on average{_who_text(rows)}."
+        what = f"Predictions of {rows.survival}" if rows.survival else "Predictions"
+        return f"{what} {of} change by {number_text(rows.mean_move, 3)} on average{_who_text(rows)}."
     if not rows.flips:
         sizes = f"by {fixed_text(rows.churn, 3)} on average, by {probability_text(rows.largest_move)} at most"
         return f"None {of} gets another class{f'; probabilities change {sizes}' if rows.churn else ''}."

@@ -12,8 +12,10 @@ from holdfast._view import TextTable, View, ViewMixin
 from holdfast.adapters import as_tree
 from holdfast.data.frame import make_frame
 from holdfast.data.schema import Schema, SchemaDifferences, Target
+from holdfast.data.survival import make_risk_target, name_survival, read_survival
 from holdfast.data.table import Table, match_weighted_target
 from holdfast.data.target import find_weighted_rows, read_vector, read_weight
+from holdfast.distance.diff_rows import shown_values
 from holdfast.distance.distance import tree_distance
 from holdfast.errors import SchemaMismatch
 from holdfast.scoring.formulas import standard_error, weighted_mean
@@ -35,7 +37,8 @@ class EditPrice(ViewMixin):
     difference : Score
         New minus old, with its standard error on the same rows.
     churn : Score
-        Mean change of the probabilities; of numbers, in standard deviations of the target.
+        Mean change of the probabilities; of numbers, in standard deviations of the target; of times to an
+        event, of the survival to the horizon.
     flips, negative_flips : Score or None
         Fraction of rows whose predicted class changes, and that were right and become wrong; None for
         numbers.
@@ -43,6 +46,8 @@ class EditPrice(ViewMixin):
         The tree distance.
     n_rows : int
         Number of rows of positive weight.
+    survival : str
+        Of times to an event, what changes, such as "5-year survival".
     """
 
     metric: Metric
@@ -54,6 +59,7 @@ class EditPrice(ViewMixin):
     negative_flips: Score | None
     distance: float
     n_rows: int
+    survival: str = ""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -123,16 +129,19 @@ def price_of_edit(
         before, after = old.outcome[leaves[0]], new.outcome[leaves[1]]
         flips = _mean(before != after, true_values)
         negative_flips = _mean((before != after) & (before == true_values.values), true_values)
+    hazard = old.schema.target.hazard
+    shown = shown_values(old), shown_values(new, hazard)
     return EditPrice(
         metric=metric,
         old=metric.score(predicted[0], true_values),
         new=metric.score(predicted[1], true_values),
         difference=difference,
-        churn=_mean(_row_changes(old.value[leaves[0]], new.value[leaves[1]], true_values), true_values),
+        churn=_mean(_row_changes(shown[0][leaves[0]], shown[1][leaves[1]], true_values), true_values),
         flips=flips,
         negative_flips=negative_flips,
         distance=float(tree_distance(old, new).total),
         n_rows=int(np.count_nonzero(true_values.counted)),
+        survival="" if hazard is None else name_survival(hazard),
     )
 
 
@@ -146,6 +155,10 @@ def _true_values(target: Target, X: Any, y: Any, sample_weight: Any, groups: Any
             )
         return TrueValues.of(X, groups)
     frame = make_frame(X)
+    if target.is_survival:
+        known = read_weight(sample_weight, frame.n_rows, frame.rows)
+        values, _, survival = make_risk_target(read_survival(y, frame.n_rows), known, target.hazard)
+        return TrueValues.of(Table(Schema((), target), (), values, known, survival=survival), groups)
     vector, differences = read_vector(y, frame.n_rows), SchemaDifferences()
     weight = read_weight(sample_weight, frame.n_rows, frame.rows)
     values = match_weighted_target(vector, target, None, find_weighted_rows(weight), differences, frame.rows)
@@ -157,10 +170,12 @@ def _true_values(target: Target, X: Any, y: Any, sample_weight: Any, groups: Any
 
 
 def _row_changes(old: FloatArray, new: FloatArray, true_values: TrueValues) -> FloatArray:
-    """Measure the change of each prediction: total variation, or standard deviations of the target."""
+    """Measure the change of each prediction: total variation, survival or deviations of the target."""
     difference = np.abs(new - old)
     if true_values.target.is_classes:
         return np.asarray(difference.sum(axis=1) / 2, np.float64)
+    if true_values.target.is_survival:
+        return np.asarray(difference[:, 0], np.float64)
     rows = true_values.rows
     mean = np.average(rows.values, weights=rows.weight)
     spread = math.sqrt(float(np.average((rows.values - mean) ** 2, weights=rows.weight)))
@@ -221,6 +236,8 @@ def _decimals(price: EditPrice) -> int:
 
 def _rows_sentence(price: EditPrice) -> str:
     churn = fixed_text(price.churn.value, 4)
+    if price.survival:
+        return f"Mean change of the predicted {price.survival}: {churn}."
     if price.flips is None or price.negative_flips is None:
         return f"Mean change of the predictions: {churn} standard deviations of the target."
     moved = f"Mean change of the probabilities (churn): {churn}."

@@ -35,8 +35,10 @@ from holdfast.scoring.calibration import (
     overall_shift,
     profile_index,
 )
+from holdfast.scoring.formulas import weighted_mean
 from holdfast.scoring.intervals import wilson_interval
 from holdfast.scoring.metric import Metric, TrueValues
+from holdfast.scoring.survival import event_by_horizon
 from holdfast.tree.edit import find_valid_edits
 from holdfast.tree.rules import format_class_names, tree_rules
 from holdfast.tree.stats import positive_class
@@ -81,12 +83,13 @@ def profile_rows(table: Table) -> RowsProfile:
 
 
 def profile_target(table: Table) -> dict[str, Any]:
-    """Count the rows of each class; or compute the mean and the standard deviation of a number."""
+    """Count the rows of each class; or compute mean and standard deviation of a number, or of events."""
     target = table.schema.target
     if target.is_classes:
         counts = np.bincount(table.target, minlength=len(target.classes)).tolist()
         return {"classes": dict(zip(format_class_names(target), counts, strict=True))}
-    return {"mean": float(table.target.mean()), "deviation": float(table.target.std())}
+    numbers = table.target if table.survival is None else table.survival.event
+    return {"mean": float(numbers.mean()), "deviation": float(numbers.std())}
 
 
 def _plain(value: Any) -> Any:
@@ -255,6 +258,10 @@ class DecisionRule:
 
     def decide_by_truth(self, truth: TrueValues) -> IntArray:
         """Return the decisions that the true values lead to."""
+        if truth.survival is not None:
+            _, seen = event_by_horizon(np.zeros((truth.counted.sum(), 1)), truth.rows)
+            observed = weighted_mean(seen, truth.rows).value
+            return {"events": int(truth.survival.event[truth.counted].sum()), "observed": observed}
         if not truth.target.is_classes:
             return (truth.values >= (self.threshold or 0.0)).astype(np.int32)
         values = truth.values.astype(np.int32)

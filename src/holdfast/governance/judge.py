@@ -142,10 +142,13 @@ class JudgedChange:
         return {leaf: int(counts[leaf]) for leaf in np.flatnonzero(new.feature < 0).tolist()}
 
     def overall_shift(self, tree: Tree, place: int) -> float:
-        """Compute the calibration in the large; of numbers, in standard deviations of the target."""
+        """Compute the calibration in the large; of numbers, in standard deviations of the target.
+
+        Of times to an event, it is the difference of observed and predicted events up to the horizon.
+        """
         truth = read_true_values(tree.schema.target, self.table)
         shift = overall_shift(tree.value[find_table_leaves(tree, self.table)], truth, place)
-        return shift if tree.schema.target.is_classes else shift / self._spread
+        return shift if tree.schema.target.task != "regression" else shift / self._spread
 
     @cached_property
     def _spread(self) -> float:
@@ -306,13 +309,16 @@ def _thresholds(tree: Tree, column: str) -> list[float]:
     return [each for each in np.unique(tree.threshold[is_on_column]).tolist() if each < KNOWN]
 
 
-NO_CLASSES = "the target is a number, and has no classes"
+NO_CLASSES = "the target has no classes"
 
 
 def max_churn(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
     """The mean change of the predictions."""
-    is_classes = change.diff.old.schema.target.is_classes
-    unit = "the probabilities" if is_classes else "the predictions, in standard deviations of the target"
+    unit = "the predictions, in standard deviations of the target"
+    if change.diff.old.schema.target.is_classes:
+        unit = "the probabilities"
+    elif change.rows.survival:
+        unit = f"the predicted {change.rows.survival}"
     yield at_most(name, change.rows.churn, change.limit(name), f"mean change of {unit}")
 
 

@@ -98,8 +98,8 @@ class ChangePolicy(TomlForm, frozen=True, kw_only=True):
     max_churn: Annotated[
         Amount | None,
         line(
-            "The greatest churn: the mean change of the probabilities, or of the predicted numbers in"
-            " standard deviations of the target.",
+            "The greatest churn: the mean change of the probabilities, of the predicted numbers in"
+            " standard deviations of the target, or of the predicted survival to the horizon.",
             0.05,
         ),
     ] = None
@@ -166,7 +166,7 @@ class ChangePolicy(TomlForm, frozen=True, kw_only=True):
         line(
             "Calibration in the large: the shift of the log odds that makes the mean prediction of the new "
             "tree equal the observed rate; 0 is right. For numbers: the shift in standard deviations of "
-            "the target.",
+            "the target. For times to an event: observed less predicted events up to the horizon.",
             (-0.5, 0.5),
         ),
     ] = None

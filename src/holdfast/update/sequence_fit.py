@@ -547,10 +547,15 @@ class StageScorer:
 
 
 def measure_change(before: Tree, after: Tree, table: Table) -> tuple[float, float]:
-    """Measure churn (for numbers in standard deviations of the target) and the fraction of flips."""
+    """Measure churn (for numbers in standard deviations of the target) and the fraction of flips.
+
+    Of times to an event, churn is the mean change of survival to the horizon.
+    """
     crossings = Crossings.from_table(before, after, table)
     if before.schema.target.is_classes:
         return crossings.mean(crossings.moved), crossings.mean(crossings.flipped)
+    if before.schema.target.is_survival:
+        return crossings.mean(crossings.moved), nan
     mean = np.average(table.target, weights=crossings.row_weight)
     spread = float(np.sqrt(np.average((table.target - mean) ** 2, weights=crossings.row_weight)))
     return crossings.mean(crossings.moved) / (spread or 1.0), nan
