@@ -373,8 +373,8 @@ def _rows_sentence(rows: RowChanges) -> str:
     if isnan(rows.flips):
         if not rows.mean_move:
             return f"No prediction {of} changes."
-        what = f"Predictions of {rows.survival}" if rows.survival else "Predictions"
-        return f"{what} {of} change by {number_text(rows.mean_move, 3)} on average{_who_text(rows)}."
+        what = f"Predicted {rows.survival} {of} changes" if rows.survival else f"Predictions {of} change"
+        return f"{what} by {number_text(rows.mean_move, 3)} on average{_who_text(rows)}."
     if not rows.flips:
         sizes = f"by {fixed_text(rows.churn, 3)} on average, by {probability_text(rows.largest_move)} at most"
         return f"None {of} gets another class{f'; probabilities change {sizes}' if rows.churn else ''}."

@@ -22,6 +22,7 @@ from holdfast.distance.diff_rows import (
     join_conditions,
     measure_row_changes,
     read_true_values,
+    shown_values,
 )
 from holdfast.errors import DataError, ModelCardError
 from holdfast.governance.judge import divide_by_column, find_column
@@ -241,16 +242,21 @@ class DecisionRule:
         return self.place is not None or self.threshold is not None
 
     def predict(self, tree: Tree, leaf: IntArray) -> FloatArray:
-        """Return the probability of the positive class, or the number; else of the predicted class."""
+        """Return the probability of the positive class, or the number; else of the predicted class.
+
+        Of times to an event it is the survival to the horizon.
+        """
         if not tree.schema.target.is_classes:
-            return np.asarray(tree.value[leaf, 0], np.float64)
+            return np.asarray(shown_values(tree)[leaf, 0], np.float64)
         column = tree.outcome[leaf] if self.place is None else self.place
         return np.asarray(tree.value[leaf, column], np.float64)
 
     def decide(self, tree: Tree, leaf: IntArray) -> IntArray:
         """Return 1 for rows that are acted on, else 0; or class indices; 0 if nothing is decided."""
         if self.threshold is not None:
-            return (self.predict(tree, leaf) >= self.threshold).astype(np.int32)
+            of_classes = tree.schema.target.is_classes
+            values = self.predict(tree, leaf) if of_classes else tree.value[leaf, 0]
+            return np.asarray(values >= self.threshold, np.int32)
         if not tree.schema.target.is_classes:
             return np.zeros(len(leaf), np.int32)
         outcome = np.asarray(tree.outcome[leaf], np.int32)
@@ -258,10 +264,6 @@ class DecisionRule:
 
     def decide_by_truth(self, truth: TrueValues) -> IntArray:
         """Return the decisions that the true values lead to."""
-        if truth.survival is not None:
-            _, seen = event_by_horizon(np.zeros((truth.counted.sum(), 1)), truth.rows)
-            observed = weighted_mean(seen, truth.rows).value
-            return {"events": int(truth.survival.event[truth.counted].sum()), "observed": observed}
         if not truth.target.is_classes:
             return (truth.values >= (self.threshold or 0.0)).astype(np.int32)
         values = truth.values.astype(np.int32)
@@ -480,8 +482,15 @@ class Outputs:
         }
 
     def _observed(self, table: Table) -> dict[str, Any]:
-        """Compute the observed rate of the positive class, with its Wilson interval; or the observed mean."""
+        """Compute the observed rate of the positive class, with its Wilson interval; or the observed mean.
+
+        Of times to an event it is the rate of events up to the horizon, by Kaplan and Meier.
+        """
         truth = read_true_values(self.deployed.schema.target, table)
+        if truth.survival is not None:
+            _, seen = event_by_horizon(np.zeros((truth.counted.sum(), 1)), truth.rows)
+            observed = weighted_mean(seen, truth.rows).value
+            return {"events": int(truth.survival.event[truth.counted].sum()), "observed": observed}
         if not truth.target.is_classes:
             return {"events": None, "observed": float(np.average(truth.values, weights=truth.weight))}
         if self.decision.place is None:
