@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast import explain_row, write_report
+from holdfast import explain_row, tree_diff, write_report
 from holdfast.errors import ModelError, ParameterError
 from holdfast.estimators.survival import SurvivalTree
 from holdfast.estimators.tree import TreeRegressor
 from holdfast.plots import SurvivalDisplay
 from holdfast.plots.display import LATER
+from holdfast.tree.survival import node_survival
 
 
 def fitted(**options: Any) -> tuple[SurvivalTree, Any, Any]:
@@ -82,3 +83,28 @@ def test_pages_of_survival_have_no_words_of_classes(case: str, tmp_path: Path) -
     assert "survival" in page
     for word in ("p(", "positive class", "flips", "robability of", " mean "):
         assert word not in facts.replace("Root, 2 levels", ""), word
+
+
+def test_a_diff_tells_changes_of_survival_and_not_of_risk() -> None:
+    model, X, y = fitted()
+    old = model.tree_
+    new = old.replace(value=old.value * 1.5)
+    diff = tree_diff(old, new, X, y)
+    before, after = (model_survival(tree) for tree in (old, new))
+    shifts = {each.old.leaf: each.shift for each in diff.changes}
+    assert shifts == pytest.approx({leaf: after[leaf] - before[leaf] for leaf in shifts})
+    leaves = old.apply(X)
+    moved = np.abs(after - before)[leaves]
+    assert diff.rows is not None
+    assert diff.rows.mean_move == diff.rows.churn == pytest.approx(moved.mean())
+    text = str(diff)
+    assert "1-year survival" in text
+    assert "points" in text
+    leaf = diff.changes[0].old.leaf
+    assert f"{100 * after[leaf]:.0f} % (was {100 * before[leaf]:.0f} %)" in text
+    assert diff.rows.metric is not None
+    assert diff.rows.metric.name == "concordance"
+
+
+def model_survival(tree: Any) -> Any:
+    return np.array([node_survival(tree, node).survival for node in range(tree.n_nodes)])

@@ -14,6 +14,7 @@ from holdfast.adapters import as_tree
 from holdfast.data.frame import make_frame
 from holdfast.data.row_keys import estimate_sketch_share, find_unique_hashes
 from holdfast.data.schema import Label, Schema
+from holdfast.data.survival import survive_horizon
 from holdfast.data.table import Table
 from holdfast.data.target import Task
 from holdfast.distance.costs import fraction_of_range
@@ -262,7 +263,7 @@ def _tree_content(tree: Tree) -> dict[str, Any]:
 
 
 def _rows_content(rows: RowChanges) -> dict[str, Any]:
-    special = ("n_rows", "metric", "leaf_shares", "boxes", "groups", "column_index")
+    special = ("n_rows", "metric", "leaf_shares", "boxes", "groups", "column_index", "survival")
     plain = {name: _content(value) for name, value in vars(rows).items() if name not in special}
     boxes = [
         {
@@ -584,11 +585,17 @@ class RuleChange:
 
     @property
     def shift(self) -> float:
-        """Change of the value: total variation, or difference of numbers; 0 for a single rule."""
+        """Change of the value: total variation, or difference of numbers; 0 for a single rule.
+
+        Of relative risks it is that of survival to the horizon.
+        """
         if self.old is None or self.new is None:
             return 0.0
         if self.old.target.is_classes:
             return sum(abs(a - b) for a, b in zip(self.old.value, self.new.value, strict=True)) / 2
+        if (old := self.old.target.hazard) is not None and (new := self.new.target.hazard) is not None:
+            new = replace(new, horizon=old.horizon)
+            return survive_horizon(new, self.new.value[0]) - survive_horizon(old, self.old.value[0])
         return self.new.value[0] - self.old.value[0]
 
 

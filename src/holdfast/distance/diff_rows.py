@@ -16,8 +16,8 @@ from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze
 from holdfast._text import columns_text, quoted
 from holdfast.data.encode import encode_rows, match_column, name_columns
 from holdfast.data.frame import make_frame
-from holdfast.data.schema import Feature, Hazard, Label, Schema, SchemaDifferences, Target
-from holdfast.data.survival import make_risk_target, name_survival, read_survival, survival_function
+from holdfast.data.schema import Feature, Label, Schema, SchemaDifferences, Target
+from holdfast.data.survival import make_risk_target, name_survival, read_survival
 from holdfast.data.table import Table, match_weighted_target
 from holdfast.data.target import are_repetitions, find_weighted_rows, read_vector, read_weight
 from holdfast.distance.distance import tree_distance
@@ -29,6 +29,7 @@ from holdfast.scoring.metric import Metric, TrueValues, make_metric, predict_at_
 from holdfast.tree.predict import Routes
 from holdfast.tree.rules import Condition, Rule, tree_rules
 from holdfast.tree.stats import positive_class
+from holdfast.tree.survival import shown_values
 from holdfast.tree.tree import LEAF, Tree
 
 CONFIDENCE = 0.95
@@ -327,14 +328,6 @@ class Crossings:
         numbers = self.old_leaf.astype(np.int64) * self.new.n_nodes + self.new_leaf
         found, place = np.unique(numbers, return_inverse=True)
         return found, place
-
-
-def shown_values(tree: Tree, by: Hazard | None = None) -> FloatArray:
-    """Return the values of the nodes; of relative risks, survival to the horizon, or that of another tree."""
-    hazard = tree.schema.target.hazard
-    if hazard is None:
-        return tree.value
-    return survival_function(hazard, tree.value[:, 0], [(by or hazard).horizon])
 
 
 def find_table_leaves(tree: Tree, table: Table) -> IntArray:

@@ -22,10 +22,18 @@ from holdfast._text import (
     rows_text,
 )
 from holdfast._view import Section, TextTable, View
+from holdfast.data.survival import name_survival
 from holdfast.distance.diff import ConditionChange, RuleChange, SplitChange, TreeDiff, is_missing_moved
 from holdfast.distance.diff_rows import RowChanges
 from holdfast.scoring.calibration import LITTLE, MUCH
-from holdfast.tree.rules import Condition, Rule, format_class_names, format_outcome, list_conditions
+from holdfast.tree.rules import (
+    Condition,
+    Rule,
+    format_class_names,
+    format_outcome,
+    list_conditions,
+    value_text,
+)
 from holdfast.tree.rules_text import (
     FULL_LIST,
     SHORT_LIST,
@@ -36,6 +44,7 @@ from holdfast.tree.rules_text import (
 )
 from holdfast.tree.tree import LEAF
 
+VALUES = {"classification": "probability", "regression": "value", "survival": "predicted survival"}
 MOST_BOXES = 5
 MOST_COLUMNS = 5  # by population stability index
 
@@ -92,7 +101,7 @@ def _rule_sections(diff: TreeDiff) -> Iterator[Section]:
 
 
 def _title(diff: TreeDiff, degree: str, number: int) -> str:
-    value = "probability" if diff.old.schema.target.is_classes else "value"
+    value = VALUES[diff.old.schema.target.task]
     titles = {
         "outcome": "Rules that predict another class",
         "condition": "Rules with other splits",
@@ -111,6 +120,8 @@ def _notes(diff: TreeDiff) -> Iterator[str]:
         of = "the class" if place is None else format_class_names(diff.old.schema.target)[place]
         yield f"{probability_name(diff.old.schema.target, place)}: the predicted probability of {of}"
     outcome = "another class" if is_classes else "the greatest change of a value"
+    if diff.old.schema.target.hazard is not None:
+        outcome = "the loss of all time up to the horizon"
     yield (
         f"cost: share of the tree distance, {_cost_text(distance.total)} (matching "
         f"{distance.matching!r}; {outcome} costs {number_text(distance.label_weight, 4)})"
@@ -178,8 +189,9 @@ def _row_table(rows: RowChanges) -> TextTable:
         if not isnan(fraction):
             grid.append([title, percent_text(fraction), row_count(fraction, rows.n_rows)])
     if rows.survival:
-        grid.append([f"churn: mean absolute change of {rows.survival}", fixed_text(rows.churn, 3), ""])
-        grid.append(["largest change", fixed_text(rows.largest_move, 3), ""])
+        points = [f"{100 * each:.1f} points" for each in (rows.mean_move, rows.largest_move)]
+        grid.append([f"churn: mean absolute change of {rows.survival}", points[0], ""])
+        grid.append(["largest change", points[1], ""])
     elif isnan(rows.flips):
         grid.append(["mean absolute change of the predictions", number_text(rows.mean_move, 3), ""])
         grid.append(["churn: the same in standard deviations", fixed_text(rows.churn, 3), ""])
@@ -235,6 +247,7 @@ def _figure(value: float, error: float) -> str:
 def _box_lines(rows: RowChanges) -> Iterator[str]:
     for box in rows.boxes[:MOST_BOXES]:
         old, new = (rule_outcome_text(rule) for rule in (box.old, box.new))
+        new = value_text(box.new.target, box.new.value[0]) if rows.survival else new
         where = " and ".join(map(_condition, box.conditions)) or "everyone"
         yield f"{rows_text(box.n_rows)} ({percent_text(box.fraction)}), {old} -> {new}: {where}"
     if rest := rows.boxes[MOST_BOXES:]:
@@ -316,8 +329,7 @@ def rules_sentence(diff: TreeDiff) -> str:
 
 def _count_text(diff: TreeDiff, degree: str, number: int) -> str:
     verb = VERBS.get(degree, ("is new", "are new"))[number != 1]
-    if not diff.old.schema.target.is_classes:
-        verb = verb.replace("probability", "value")
+    verb = verb.replace("probability", VALUES[diff.old.schema.target.task])
     return f"{number_word(number)} {verb}"
 
 
@@ -335,6 +347,8 @@ def _same_splits_sentence(diff: TreeDiff) -> str:
         largest = max(abs(change.shift) for change in values)
         what = "probabilities" if diff.old.schema.target.is_classes else "values"
         size = probability_text(largest) if diff.old.schema.target.is_classes else number_text(largest, 3)
+        if diff.old.schema.target.hazard is not None:
+            what, size = name_survival(diff.old.schema.target.hazard), _points_text(largest)
         n = _of_all(len(values), diff.old.n_leaves)
         parts.append(f"the {what} of {n} changed, by at most {size}")
     if diff.of_kind("order"):
@@ -373,12 +387,19 @@ def _rows_sentence(rows: RowChanges) -> str:
     if isnan(rows.flips):
         if not rows.mean_move:
             return f"No prediction {of} changes."
-        what = f"Predicted {rows.survival} {of} changes" if rows.survival else f"Predictions {of} change"
-        return f"{what} by {number_text(rows.mean_move, 3)} on average{_who_text(rows)}."
+        if rows.survival:
+            amount = f"{_points_text(rows.mean_move)} on average"
+            return f"The predicted {rows.survival} {of} changes by {amount}{_who_text(rows)}."
+        return f"Predictions {of} change by {number_text(rows.mean_move, 3)} on average{_who_text(rows)}."
     if not rows.flips:
         sizes = f"by {fixed_text(rows.churn, 3)} on average, by {probability_text(rows.largest_move)} at most"
         return f"None {of} gets another class{f'; probabilities change {sizes}' if rows.churn else ''}."
     return f"{percent_text(rows.flips)} {of} get another class{_who_text(rows)}."
+
+
+def _points_text(difference: float) -> str:
+    """Format a difference of probabilities in percentage points."""
+    return f"{100 * difference:.1f} percentage points"
 
 
 def _one_class_sentence(diff: TreeDiff) -> str:
@@ -397,7 +418,8 @@ def _who_text(rows: RowChanges) -> str:
         where = list_text([_condition(each) for each in group.rule.conditions])
         if isnan(rows.flips):
             size = f"{rounded_percent(group.covered)} of the change is where"
-            rate = f"by {number_text(group.rate, 3)} there"
+            amount = _points_text(group.rate) if rows.survival else number_text(group.rate, 3)
+            rate = f"by {amount} there"
         else:
             size = f"{rounded_percent(group.covered)} of them have"
             rate = f"{rounded_percent(group.rate)} of that group change"
@@ -577,8 +599,9 @@ def _chance_text(rule: Rule, positive: int | None) -> str:
 def outcome_change_text(old: Rule, new: Rule, positive: int | None) -> str:
     """Return the prediction of the new rule, with that of the old one if it differs."""
     if not new.target.is_classes:
-        before, after = (number_text(rule.value[0], 4) for rule in (old, new))
-        return f"THEN {after}" + (f" (was {before})" if before != after else "")
+        before, after = (value_text(rule.target, rule.value[0]) for rule in (old, new))
+        name = f"{new.statistic} " if new.target.is_survival else ""
+        return f"THEN {name}{after}" + (f" (was {before})" if before != after else "")
     classes = rule_outcome_text(old), rule_outcome_text(new)
     chances = _chance_text(old, positive), _chance_text(new, positive)
     text = f"THEN {classes[1]}, {chances[1]}"

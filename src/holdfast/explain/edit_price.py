@@ -15,11 +15,11 @@ from holdfast.data.schema import Schema, SchemaDifferences, Target
 from holdfast.data.survival import make_risk_target, name_survival, read_survival
 from holdfast.data.table import Table, match_weighted_target
 from holdfast.data.target import find_weighted_rows, read_vector, read_weight
-from holdfast.distance.diff_rows import shown_values
 from holdfast.distance.distance import tree_distance
 from holdfast.errors import SchemaMismatch
 from holdfast.scoring.formulas import standard_error, weighted_mean
 from holdfast.scoring.metric import Metric, Score, TrueValues, make_metric, predict_at_nodes, score_difference
+from holdfast.tree.survival import shown_values
 
 NORMAL = 1.959963984540054  # half width of a 95 % interval, in standard errors
 

@@ -30,7 +30,7 @@ from holdfast.adapters import as_tree
 from holdfast.data.encode import encode_rows, list_required_columns
 from holdfast.data.frame import Frame, make_frame
 from holdfast.data.schema import Label, Target
-from holdfast.data.survival import name_survival, survival_function, survive_horizon
+from holdfast.data.survival import name_survival, survive_horizon
 from holdfast.errors import ParameterError
 from holdfast.explain.counterfactuals import (
     ChangeLimits,
@@ -48,7 +48,7 @@ from holdfast.tree.leaf_evidence import LeafOutcome, leaf_outcome
 from holdfast.tree.rules import format_decision
 from holdfast.tree.rules_text import interval_sentence, support_text
 from holdfast.tree.stats import find_weak_splits, positive_class
-from holdfast.tree.survival import events_text, risk_text, survival_sentence
+from holdfast.tree.survival import events_text, risk_text, shown_values, survival_sentence
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 State = Literal["known", "missing", "unseen", "unseen here"]
@@ -383,11 +383,10 @@ class Goal:
 
     def leaves(self, tree: Tree, leaf: int) -> list[int]:
         """Find the leaves with the wanted outcome, which this leaf does not have."""
-        leaves, shown = np.flatnonzero(tree.feature == LEAF), tree.value[:, 0]
-        if (hazard := tree.schema.target.hazard) is not None:
-            shown = survival_function(hazard, shown, [hazard.horizon])[:, 0]
+        leaves, shown = np.flatnonzero(tree.feature == LEAF), shown_values(tree)[:, 0]
         if self.threshold is not None:
-            values = shown if hazard is not None else tree.value[:, self._risk_column(tree)]
+            is_survival = tree.schema.target.is_survival
+            values = shown if is_survival else tree.value[:, self._risk_column(tree)]
             risk = values >= check_fraction("threshold", self.threshold)
             taken = risk[leaves] != risk[leaf]
         elif tree.schema.target.is_classes:

@@ -22,7 +22,6 @@ from holdfast.distance.diff_rows import (
     join_conditions,
     measure_row_changes,
     read_true_values,
-    shown_values,
 )
 from holdfast.errors import DataError, ModelCardError
 from holdfast.governance.judge import divide_by_column, find_column
@@ -43,6 +42,7 @@ from holdfast.scoring.survival import event_by_horizon
 from holdfast.tree.edit import find_valid_edits
 from holdfast.tree.rules import format_class_names, tree_rules
 from holdfast.tree.stats import positive_class
+from holdfast.tree.survival import shown_values
 from holdfast.tree.tree import Tree
 from holdfast.update.path import KEEP
 from holdfast.update.update import TreeUpdate

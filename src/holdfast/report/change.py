@@ -19,6 +19,7 @@ from holdfast._text import (
 )
 from holdfast._view import Section, TextTable
 from holdfast.data.schema import Label
+from holdfast.data.survival import name_survival
 from holdfast.distance.diff import RuleChange, SplitChange, TreeDiff
 from holdfast.distance.diff_rows import RowChanges
 from holdfast.distance.diff_text import (
@@ -38,7 +39,7 @@ from holdfast.report.rules import case_section, tree_data
 from holdfast.runs.update import UpdateRun, by_threshold_and_class
 from holdfast.scoring.calibration import LITTLE, MUCH
 from holdfast.scoring.intervals import wilson_interval
-from holdfast.tree.rules import Condition, Rule
+from holdfast.tree.rules import Condition, Rule, value_text
 from holdfast.tree.rules_text import FULL_LIST, condition_text, rule_outcome_text
 from holdfast.tree.stats import positive_class
 from holdfast.tree.tree import LEAF, Tree
@@ -219,6 +220,7 @@ def _rules_section(diff: TreeDiff, place: int | None) -> PageSection:
     pairs = [*((each, degree_of(each)) for each in changes), *((each, "same") for each in diff.same)]
     target = diff.old.schema.target
     what = target.name if not target.is_classes else "probability"
+    what = what if target.hazard is None else name_survival(target.hazard)
     what = what if place is None else f"risk of {label_text(target.classes[place])}"
     rows = [
         [
@@ -283,7 +285,7 @@ def _prediction(rule: Rule | None, place: int | None) -> str:
     if rule is None:
         return ""
     if not rule.target.is_classes:
-        return number_text(rule.value[0], 4)
+        return value_text(rule.target, rule.value[0])
     if place is None:
         return f"{rule_outcome_text(rule)} {percent_text(rule.value[rule.predicted])}"
     return f"{percent_text(rule.value[place])}, predicts {rule_outcome_text(rule)}"

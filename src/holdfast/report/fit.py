@@ -67,7 +67,7 @@ from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.monotone import decision_threshold
 from holdfast.tree.rules import WARNING, format_class_names, list_notes, list_warnings
 from holdfast.tree.stats import positive_class
-from holdfast.tree.survival import describe_observed, node_survival, risk_text
+from holdfast.tree.survival import describe_observed, node_survival, risk_text, shown_values
 from holdfast.tree.svg import layout
 from holdfast.tree.text import NodeTexts
 from holdfast.tree.tree import LEAF, Tree, drop_copies, make_tree_key
@@ -160,9 +160,8 @@ def _classes_sentence(tree: Tree) -> str:
 
 
 def _value_range(fitted: Fitted, tree: Tree) -> tuple[float, float]:
-    values = tree.value[tree.feature == LEAF, fitted.positive or 0]
-    if (hazard := tree.schema.target.hazard) is not None:
-        values = survival_function(hazard, values, [hazard.horizon])
+    values = shown_values(tree)[:, 0] if fitted.target.is_survival else tree.value[:, fitted.positive or 0]
+    values = values[tree.feature == LEAF]
     return float(values.min()), float(values.max())
 
 

@@ -22,6 +22,7 @@ from holdfast.data.survival import (
     name_survival,
     pool_times,
     read_curve,
+    survival_function,
     survive_horizon,
     time_text,
 )
@@ -195,6 +196,14 @@ def describe_observed(times: SurvivalTimes, weight: FloatArray | None, hazard: H
 def node_curve(tree: Tree, node: int, level: float = 0.95) -> SurvivalCurve | None:
     """Return the Kaplan-Meier curve of a node with its bands; None if the tree has no curves."""
     return None if tree.curves is None else kaplan_meier(tree.curves[node], level)
+
+
+def shown_values(tree: Tree, by: Hazard | None = None) -> FloatArray:
+    """Return the values of the nodes; of relative risks, survival to the horizon, or that of another tree."""
+    hazard = tree.schema.target.hazard
+    if hazard is None:
+        return tree.value
+    return survival_function(hazard, tree.value[:, 0], [(by or hazard).horizon])
 
 
 def get_hazard(tree: Tree) -> Hazard:

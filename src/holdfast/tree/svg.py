@@ -43,7 +43,14 @@ from holdfast.tree.rules_text import (
     support_lines,
     support_sentence,
 )
-from holdfast.tree.survival import events_text, median_text, node_curve, node_survival, risk_text
+from holdfast.tree.survival import (
+    events_text,
+    median_text,
+    node_curve,
+    node_survival,
+    risk_text,
+    shown_values,
+)
 from holdfast.tree.text import NodeTexts
 from holdfast.tree.tree import LEAF, Tree
 
@@ -100,10 +107,7 @@ def _leaf_values(texts: NodeTexts, place: int) -> FloatArray:
 
 def _shown_values(tree: Tree, place: int) -> FloatArray:
     """Return what the colours of the nodes show: of a survival tree the probability of an event."""
-    hazard = tree.schema.target.hazard
-    if hazard is None:
-        return tree.value[:, place]
-    return 1.0 - survival_function(hazard, tree.value[:, 0], [hazard.horizon])[:, 0]
+    return 1.0 - shown_values(tree)[:, 0] if tree.schema.target.is_survival else tree.value[:, place]
 
 
 # -- Tooltips ------------------------------------------------------------------------------------------------
