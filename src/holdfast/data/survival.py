@@ -6,6 +6,7 @@ it; the target is its event divided by its exposure. A leaf predicts the relativ
 events, and the survival function exp(-risk * cumulative hazard).
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from holdfast._text import RowLabels, first_rows, number_text, plural, quoted
 from holdfast.data.columns import read_column
 from holdfast.data.frame import as_vector, make_frame
 from holdfast.data.schema import Hazard, Target
-from holdfast.errors import DataError, ParameterError
+from holdfast.errors import DataError, DataWarning, ParameterError
 
 EVENT_NAMES = ("event", "status", "died", "dead", "death", "observed", "cens")
 ENTRY_NAMES = ("entry", "start", "enter")
@@ -78,6 +79,13 @@ def read_survival(y: Any, n_rows: int | None = None, rows: RowLabels | None = No
     """
     columns = _name_columns(y)
     names = list(columns)
+    if "censor" in names[1].lower():
+        warnings.warn(
+            f"y[{names[1]!r}] is read as the event, True where it was observed: if it is True where a row is "
+            "censored, give y=(time, event) with its opposite.",
+            DataWarning,
+            stacklevel=2,
+        )
     time, event, *entry = (_read_column(columns[name], name, name == names[1], rows) for name in names)
     lengths = {len(line) for line in (time, event, *entry)}
     if len(lengths) > 1 or (n_rows is not None and lengths != {n_rows}):
@@ -112,16 +120,26 @@ def _name_columns(y: Any) -> dict[str, Any]:
         return _sort_columns({name: y[name] for name in y.dtype.names})
     if isinstance(y, Mapping):
         return _sort_columns({str(name): line for name, line in y.items()})
-    if isinstance(y, tuple | list) and len(y) in (2, 3) and not all(isinstance(each, tuple) for each in y):
+    if isinstance(y, tuple | list) and len(y) in (2, 3) and not _is_list_of_rows(y):
         names = [str(getattr(line, "name", None) or usual[place]) for place, line in enumerate(y)]
         return dict(zip(names if len(set(names)) == len(names) else usual, y, strict=False))
-    frame = make_frame(np.array(y) if isinstance(y, tuple | list) else y)
+    rows = np.array(y) if isinstance(y, tuple | list) else y
+    if rows is None or isinstance(rows, str) or getattr(rows, "ndim", 2) < 2:
+        raise DataError(_describe_y("it is one column" if np.ndim(rows) else f"it is {rows!r}"))
+    frame = make_frame(rows)
     columns = dict(zip(frame.names, frame.columns, strict=True))
     if frame.matrix is None:
         return _sort_columns(columns)
     if len(columns) not in (2, 3):
         raise DataError(_describe_y(f"it has {len(columns)} columns"))
     return dict(zip(usual, columns.values(), strict=False))
+
+
+def _is_list_of_rows(y: Any) -> bool:
+    """Tell rows of two or three numbers from columns; a tuple holds columns."""
+    return any(np.isscalar(each) for each in y) or (
+        isinstance(y, list) and all(isinstance(each, tuple) for each in y)
+    )
 
 
 def _sort_columns(columns: dict[str, Any]) -> dict[str, Any]:
@@ -163,8 +181,7 @@ def _is_boolean(name: str, line: Any) -> bool:
 
 
 def _is_zero_or_one(name: str, line: Any) -> bool:
-    entries = set(np.unique(line.to_numpy() if hasattr(line, "to_numpy") else line).tolist())
-    return entries <= {0, 1}
+    return set(line.tolist() if hasattr(line, "tolist") else line) <= {0, 1}
 
 
 def _read_column(raw: Any, name: str, is_event: bool, rows: RowLabels | None) -> NDArray[Any]:
@@ -313,10 +330,12 @@ def estimate_hazard(
         times, cumulative = counts.time, np.cumsum(counts.events / counts.at_risk)
     whole = _make_hazard(times, cumulative, 1.0, names, method == "piecewise")
     exposure = expected_events(whole, time, entry)
+    end = choose_horizon(time, weight) if horizon is None else float(horizon)
     if len(times) > MOST_TIMES:
-        kept = np.unique(np.linspace(0, len(times) - 1, MOST_TIMES).round().astype(np.int64))
+        kept = np.linspace(0, len(times) - 1, MOST_TIMES).round().astype(np.int64)
+        beside = np.searchsorted(times, end, "right") + [-1, 0]  # survival to the horizon is exact
+        kept = np.union1d(kept, np.clip(beside, 0, len(times) - 1))
         times, cumulative = times[kept], cumulative[kept]
-    end = choose_horizon(time, entry, weight) if horizon is None else float(horizon)
     return _make_hazard(times, cumulative, end, names, method == "piecewise", unit), exposure
 
 
@@ -347,34 +366,42 @@ def _estimate_piecewise(
     event_times: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Divide events by observed time, between two times of events; the last interval ends with the data."""
-    ends = np.append(event_times[:-1], time.max())
-    starts = np.append(0.0, ends[:-1])
     weight = np.ones(len(time)) if weight is None else weight
-    observed, events = np.zeros(len(ends)), np.zeros(len(ends))
+    ends = np.append(event_times[:-1], time[weight > 0].max())
+    starts = np.append(0.0, ends[:-1])
+    observed = _sum_within(time, weight, starts, ends)
+    if entry is not None:
+        observed -= _sum_within(entry, weight, starts, ends)
     order = np.lexsort((weight, event, time))
-    for row in order.tolist():
-        first = 0.0 if entry is None else entry[row]
-        observed += weight[row] * np.clip(np.minimum(time[row], ends) - np.maximum(first, starts), 0.0, None)
-        if event[row]:
-            events[min(np.searchsorted(ends, time[row]), len(ends) - 1)] += weight[row]
+    place = np.minimum(np.searchsorted(ends, time[order]), len(ends) - 1)
+    events = np.bincount(place, (weight * event)[order], len(ends))
     rate = np.divide(events, observed, out=np.zeros(len(ends)), where=observed > 0)
     return ends, np.cumsum(rate * (ends - starts))
 
 
-def choose_horizon(time: FloatArray, entry: FloatArray | None, weight: FloatArray | None) -> float:
+def _sum_within(time: FloatArray, weight: FloatArray, starts: FloatArray, ends: FloatArray) -> FloatArray:
+    """Sum over rows, by weight, the time from 0 to their own that lies within each interval."""
+    order = np.lexsort((weight, time))  # sums do not depend on the rows' order
+    time, weight = time[order], weight[order]
+    place = np.minimum(np.searchsorted(ends, time), len(ends) - 1)
+    parts = np.bincount(place, weight * (time - starts[place]), len(ends))
+    return np.asarray(parts + _sum_above(time, weight, ends, "right") * (ends - starts), np.float64)
+
+
+def choose_horizon(time: FloatArray, weight: FloatArray | None = None) -> float:
     """Choose a round time up to which a tenth of the rows is observed.
 
-    >>> choose_horizon(np.arange(1.0, 1001.0), None, None)
+    >>> choose_horizon(np.arange(1.0, 1001.0))
     900.0
     """
-    order = np.argsort(time, kind="stable")
-    above = np.ones(len(time)) if weight is None else weight[order]
-    left = np.cumsum(above[::-1])[::-1]
-    last = float(time[order][np.flatnonzero(left >= AT_RISK * left[0])[-1]])
+    weight = np.ones(len(time)) if weight is None else weight
+    order = np.lexsort((weight, time))  # sums do not depend on the rows' order
+    left = np.cumsum(weight[order][::-1])[::-1]
+    last = float(time[order][left >= AT_RISK * left[0] * (1 - 1e-9)][-1])
     if last <= 0:
         return 1.0
     step = 10.0 ** (np.floor(np.log10(last)) - 1)
-    return float(np.floor(last / step * (1 + 1e-12)) * step)
+    return float(f"{np.floor(last / step * (1 + 1e-12)) * step:.2g}")
 
 
 def make_risk_target(
@@ -394,6 +421,8 @@ def make_risk_target(
     if unit is not None and not (isinstance(unit, str) and unit.strip()):
         raise ParameterError(f"time_unit={unit!r} must be a word such as 'days', or None.")
     time, event, entry = split_survival(y)
+    if weight is not None and not event[weight > 0].any():
+        raise DataError("y has no event among the rows of positive weight.")
     if known is None:
         hazard, exposure = estimate_hazard(y, weight, method=method, horizon=horizon, unit=unit)
     else:
@@ -570,6 +599,7 @@ def _steps(hazard: Hazard) -> tuple[FloatArray, FloatArray]:
 
 # -- Kaplan-Meier curves -------------------------------------------------------------------------------------
 
+CLOSE = 1e-9  # probabilities that are so close are equal
 NORMAL_95 = 1.959963984540054
 
 
@@ -593,6 +623,7 @@ def kaplan_meier(counts: EventTable, level: float = 0.95) -> SurvivalCurve:
     """
     events, at_risk = counts.events, counts.at_risk
     hazard = np.divide(events, at_risk, out=np.zeros(len(events)), where=at_risk > 0)
+    hazard[hazard > 1 - CLOSE] = 1.0  # the last row, where sums of weights are rounded
     survival = np.asarray(np.cumprod(1.0 - hazard), np.float64)
     rest = at_risk * (at_risk - events)
     variance = np.cumsum(np.divide(events, rest, out=np.zeros(len(events)), where=rest > 0))
@@ -622,7 +653,7 @@ def read_curve(curve: SurvivalCurve, time: float) -> tuple[float, float, float]:
 
 def find_median(curve: SurvivalCurve) -> float | None:
     """Return the first time at which at most half survive; None if more do."""
-    places = np.flatnonzero(curve.survival <= 0.5)
+    places = np.flatnonzero(curve.survival <= 0.5 + CLOSE)
     return float(curve.time[places[0]]) if len(places) else None
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast._arrays import FloatArray
+from holdfast._check import check_number
 from holdfast.data.schema import Hazard
 from holdfast.data.survival import (
     cumulative_hazard,
@@ -144,6 +145,7 @@ class SurvivalBase(TableEstimator):
         array of shape (n_rows,)
         """
         hazard = self._hazard()
+        check_number("horizon", horizon, is_open="low", none_ok=True)
         if horizon is not None:
             hazard = replace(hazard, horizon=float(horizon))
         return hazard.horizon * (1.0 - lost_fraction(hazard, self.predict(X)))
