@@ -79,7 +79,7 @@ def read_survival(y: Any, n_rows: int | None = None, rows: RowLabels | None = No
     """
     columns = _name_columns(y)
     names = list(columns)
-    if "censor" in names[1].lower():
+    if "censor" in names[1].lower() and not isinstance(y, np.ndarray):
         warnings.warn(
             f"y[{names[1]!r}] is read as the event, True where it was observed: if it is True where a row is "
             "censored, give y=(time, event) with its opposite.",
@@ -333,8 +333,8 @@ def estimate_hazard(
     end = choose_horizon(time, weight) if horizon is None else float(horizon)
     if len(times) > MOST_TIMES:
         kept = np.linspace(0, len(times) - 1, MOST_TIMES).round().astype(np.int64)
-        beside = np.searchsorted(times, end, "right") + [-1, 0]  # survival to the horizon is exact
-        kept = np.union1d(kept, np.clip(beside, 0, len(times) - 1))
+        after = int(np.searchsorted(times, end, "right"))  # survival to the horizon is exact
+        kept = np.union1d(kept, np.clip([after - 1, after], 0, len(times) - 1))
         times, cumulative = times[kept], cumulative[kept]
     return _make_hazard(times, cumulative, end, names, method == "piecewise", unit), exposure
 

@@ -192,7 +192,7 @@ class SurvivalTree(SurvivalBase, SizedTreeEstimator):
         Unit of the times, such as "days", for display: "5-year survival".
     leaf_values : str
         "shrunk" shrinks the risk of each leaf towards the nodes above, the more the fewer events are expected
-        in it; "labels" takes the events of its rows alone.
+        in these; "labels" takes the events of its rows alone.
     max_depth, max_leaf_nodes, min_samples_leaf, ccp_alpha, monotonic_cst and others
         As in `TreeClassifier`, without those about classes. Sizes are chosen by the deviance.
 

@@ -1,0 +1,165 @@
+"""Times to an event: every form of y, its errors, the hazard of all rows, and Kaplan-Meier curves."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from holdfast import DataWarning
+from holdfast.data.schema import Hazard
+from holdfast.data.survival import (
+    EventTable,
+    choose_horizon,
+    count_events,
+    cumulative_hazard,
+    estimate_hazard,
+    find_median,
+    kaplan_meier,
+    read_survival,
+)
+from holdfast.errors import DataError
+
+TIME, EVENT = [5.0, 8.0, 3.0], [True, False, True]
+PAIRS = list(zip(EVENT, TIME, strict=True))
+DAYS = np.array([5, 8, 3], "timedelta64[D]")
+
+FORMS = {
+    "columns": (TIME, EVENT),
+    "tuples of numbers": (tuple(TIME), (1, 0, 1)),
+    "lists": [TIME, EVENT],
+    "rows": list(zip(TIME, EVENT, strict=True)),
+    "two columns": np.column_stack([TIME, EVENT]),
+    "objects": np.array(list(zip(TIME, EVENT, strict=True)), object),
+    "structured": np.array(PAIRS, [("cens", bool), ("futime", float)]),
+    "pandas": pd.DataFrame({"cens": EVENT, "days": TIME}),
+    "floats of pandas": pd.DataFrame({"event": np.array(EVENT, float), "days": TIME}),
+    "nullable": (pd.Series(TIME, dtype="Float64"), pd.Series(EVENT, dtype="boolean")),
+    "by 0 and 1": pd.DataFrame({"x": [1, 0, 1], "days": [5, 8, 3]}),
+    "polars": pl.DataFrame({"days": TIME, "cens": EVENT}),
+    "mapping": {"x": EVENT, "days": TIME},
+    "durations": (pd.Series(DAYS, name="days"), EVENT),
+    "durations of polars": pl.DataFrame({"days": DAYS.astype("timedelta64[ms]"), "cens": EVENT}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_y_holds_the_same_times_and_events(form: str) -> None:
+    read = read_survival(FORMS[form], 3)
+    assert [tuple(row) for row in read.tolist()] == PAIRS
+    if form in ("pandas", "polars"):
+        assert read.dtype.names == ("cens", "days")
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        (TIME, EVENT, [0, 1, 2]),
+        np.column_stack([TIME, EVENT, [0, 1, 2]]),
+        {"d": EVENT, "t": TIME, "start": [0, 1, 2]},
+    ],
+)
+def test_entries_are_a_third_column(y: Any) -> None:
+    assert read_survival(y).tolist() == [(True, 5.0, 0.0), (False, 8.0, 1.0), (True, 3.0, 2.0)]
+
+
+@pytest.mark.parametrize(
+    ("y", "says"),
+    [
+        (([-1.0, 2.0, 3.0], EVENT), "'time' has 1 negative values, first at row 0"),
+        (([5.0, np.nan, 3.0], EVENT), "'time' has 1 missing values, first at row 1"),
+        (([5.0, np.inf, 3.0], EVENT), "'time' contains infinity"),
+        ((TIME, [True, None, False]), "'event' has 1 missing values"),
+        ((TIME, [False] * 3), "There is no event"),
+        ((TIME, [0, 1, 2]), "For one of several codes give event == 2"),
+        ((TIME, ["dead", "alive", "dead"]), "text 'alive', 'dead': give event == 'dead'"),
+        ((["5", "8", "x"], EVENT), "'time' holds the text"),
+        ((TIME, EVENT[:2]), "different numbers of rows: 3 of 'time', 2 of 'event'"),
+        ((TIME, EVENT, [5.0, 0.0, 0.0]), "'entry' must be at least 0 and before the time"),
+        ({"lower": TIME, "upper": [6.0, 9.0, 4.0]}, "interval censoring"),
+        ({"t": TIME, "d": ["yes", None, "no"]}, "it is not clear which is which"),
+        (np.ones((3, 4)), "it has 4 columns"),
+        (TIME, "it is one column"),
+        (None, "it is None"),
+    ],
+)
+def test_an_error_says_what_is_wrong_with_y(y: Any, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        read_survival(y)
+
+
+def test_a_column_of_censored_rows_is_doubted() -> None:
+    with pytest.warns(DataWarning, match="if it is True where a row is censored"):
+        read_survival({"days": TIME, "censored": EVENT})
+
+
+# -- hazards -------------------------------------------------------------------------------------------------
+
+
+def test_a_row_is_at_risk_after_its_entry_up_to_its_own_time() -> None:
+    counts = count_events(np.array([2.0, 4.0, 4.0]), np.ones(3, bool), np.array([0.0, 2.0, 1.0]))
+    assert counts.at_risk.tolist() == [2.0, 2.0]
+    hazard, exposure = estimate_hazard(read_survival(([2.0, 4.0, 4.0], [1, 1, 1], [0.0, 2.0, 1.0])))
+    assert hazard.cumulative == (0.5, 1.5)
+    assert exposure.tolist() == [0.5, 1.0, 1.5]
+    assert hazard.entry == "entry"
+
+
+def test_the_piecewise_hazard_divides_events_by_time_observed() -> None:
+    time, entry, weight = (
+        np.array([2.0, 3.0, 5.0, 9.0]),
+        np.array([0.0, 1.0, 0.0, 4.0]),
+        np.array([1.0, 2, 1, 0]),
+    )
+    y = read_survival((time, [1, 0, 1, 1], entry))
+    hazard, exposure = estimate_hazard(y, weight, method="piecewise")
+    # Up to 2: one event in 2 + 2 * 1 + 2 units of time; then one in 2 * 1 + 3. The last row is none.
+    assert hazard.times == (2.0, 5.0)
+    assert hazard.cumulative == pytest.approx((2 / 6, 2 / 6 + 3 / 5))
+    assert exposure[:3] == pytest.approx([2 / 6, 1 / 6 + 1 / 5, 2 / 6 + 3 / 5])
+
+
+@pytest.mark.parametrize("method", ["nelson-aalen", "piecewise"])
+def test_events_are_as_many_as_expected_and_the_order_of_rows_is_none(method: str) -> None:
+    rng = np.random.default_rng(0)
+    time, event, weight = rng.random(1000), rng.random(1000) < 0.7, rng.random(1000)
+    entry, order = time / 2, rng.permutation(1000)
+    hazard, exposure = estimate_hazard(read_survival((time, event, entry)), weight, method=method)
+    assert weight @ exposure == pytest.approx(weight @ event)
+    y = read_survival((time[order], event[order], entry[order]))
+    assert estimate_hazard(y, weight[order], method=method)[0] == hazard
+
+
+def test_a_hazard_of_many_times_is_stored_at_some_and_exact_at_the_horizon() -> None:
+    time = np.random.default_rng(0).random(1000)
+    hazard, _ = estimate_hazard(read_survival((time, time > 0)), horizon=0.31)
+    assert len(hazard.times) in (500, 501, 502)
+    expected = (1 / np.arange(1000, 0, -1))[: (time <= 0.31).sum()].sum()
+    assert cumulative_hazard(hazard, [0.31]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("last", "horizon"), [(0.7, 0.7), (1234.0, 1200.0), (99.0, 99.0), (0.0, 1.0)])
+def test_the_horizon_is_a_round_time_that_a_tenth_of_the_rows_reaches(last: float, horizon: float) -> None:
+    assert choose_horizon(np.array([0.0] * 9 + [last])) == horizon
+    assert choose_horizon(np.array([0.0, last]), np.array([0.9, 0.1])) == horizon
+
+
+def test_a_stored_hazard_jumps_or_rises() -> None:
+    steps, line = (Hazard((2.0, 4.0), (1.0, 2.0), 3.0, is_linear=is_linear) for is_linear in (False, True))
+    assert cumulative_hazard(steps, [1.0, 2.0, 3.0, 9.0]).tolist() == [0.0, 1.0, 1.0, 2.0]
+    assert cumulative_hazard(line, [1.0, 2.0, 3.0, 9.0]).tolist() == [0.5, 1.0, 1.5, 2.0]
+
+
+# -- Kaplan-Meier --------------------------------------------------------------------------------------------
+
+
+def test_a_median_is_reached_when_half_survive_but_for_rounding() -> None:
+    counts = count_events(np.arange(1.0, 11.0), np.ones(10, bool))
+    assert find_median(kaplan_meier(counts)) == 5.0
+    assert find_median(kaplan_meier(EventTable(np.array([1.0]), np.array([4.0]), np.array([1.0])))) is None
+
+
+def test_nobody_survives_the_event_of_the_last_row_whatever_the_rounding_of_weights() -> None:
+    curve = kaplan_meier(EventTable(np.array([1.0]), np.array([0.3333333333]), np.array([0.333333333333])))
+    assert curve.survival.tolist() == [0.0]
