@@ -7,8 +7,8 @@ from pathlib import Path
 from holdfast._version import DISTRIBUTION, __version__
 
 ROOT = Path(__file__).parents[1]
-TEXTS = ("*.md", "*.py", "*.toml", "*.yaml", "*.yml", "*.cff", "*.html", "Makefile")
-BARE = re.compile(r"pip install(?: -\S+)* [\"']?holdfast(?![\w-])")
+TEXTS = ("*.md", "*.py", "*.toml", "*.yaml", "*.yml", "*.cff", "*.html", "*.js", "*.txt", "Makefile")
+BARE = re.compile(r"(?:\binstall|\badd)(?: -\S+)* [\"']?holdfast(?![\w-])|[\"' ]holdfast\[\w+\]")
 
 
 def sources() -> list[Path]:
@@ -20,6 +20,8 @@ def sources() -> list[Path]:
 def test_no_text_tells_anyone_to_install_the_other_project() -> None:
     assert BARE.search('pip install "holdfast[dask]"')
     assert BARE.search("pip install holdfast &&")
+    assert BARE.search("uv add holdfast\n")
+    assert BARE.search("give the extra holdfast[dask]")
     assert not BARE.search('pip install "holdfast-trees[dask]"')
     wrong = [str(path) for path in sources() if BARE.search(path.read_text(encoding="utf-8"))]
     assert not wrong
@@ -33,7 +35,7 @@ def test_metadata_and_recipe_agree() -> None:
     assert f'name = "{DISTRIBUTION}"' in recipe
     assert f'version = "{__version__}"' in recipe
     assert f"version: {__version__}" in citation
-    conda_names = {"msgspec": "python-msgspec", "matplotlib": "matplotlib-base"}
+    conda_names = {"matplotlib": "matplotlib-base"}
     for requirement in project["dependencies"]:
         name, _, version = requirement.partition(">=")
         assert f"- {conda_names.get(name, name)} >={version}" in recipe
