@@ -7,6 +7,7 @@ is for this Python and this platform.
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -38,6 +39,7 @@ class KernelHook(BuildHookInterface[Any]):
         if not IS_WANTED or version == "editable":
             return
         folder = Path(self.root, "build", f"kernels-{sys.implementation.cache_tag}")
+        shutil.rmtree(folder, ignore_errors=True)  # code of earlier sources, or of other levels
         source = str(Path(self.root, "src"))
         subprocess.run(
             [sys.executable, "-m", "holdfast.kernels.build", "--folder", str(folder), "--levels", *LEVELS],

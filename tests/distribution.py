@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from llvmlite import binding
 
 from holdfast.kernels.shipped import LEVELS, machine
+from holdfast.kernels.signatures import recorded_signatures
 
 ROOT = Path(__file__).parents[1]
 MOST_BYTES = 4_000_000  # of a wheel
@@ -56,6 +57,9 @@ def check_machine_code(place: Path) -> None:
     (wheel,) = place.glob("*.whl")
     assert not wheel.name.endswith("none-any.whl"), wheel.name
     assert wheel.stat().st_size <= MOST_BYTES, wheel.stat().st_size
+    code = [Path(name) for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".kernel")]
+    assert {path.parent.name for path in code} == {level}
+    assert len(code) == sum(map(len, recorded_signatures().values()))
     site, cache = place / "site", place / "cache"
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-deps")
     run(*pip, "--target", str(site), str(wheel), folder=place)
