@@ -31,6 +31,7 @@ from holdfast import (
     ParameterError,
     Run,
     StableTreeClassifier,
+    StableTreeRegressor,
     Table,
     TreeClassifier,
     fit_run,
@@ -288,7 +289,7 @@ def test_a_run_from_disk_has_all_but_what_only_rows_can_tell(tmp_path: Path) -> 
     small_run().save(tmp_path / "run", report=False)
     found = sections_of(open_run(tmp_path / "run"))
     fresh = facts_of("small_run")["sections"]
-    assert set(fresh) - set(found) == {"calibration", "spread"}
+    assert set(fresh) - set(found) == {"calibration", "firmness", "spread"}
     assert found["frontier"] == fresh["frontier"]
     assert found["support"] == fresh["support"]
 
@@ -466,3 +467,36 @@ def test_the_tables_tell_scores_sizes_and_settings() -> None:
     told = {name: value for table in sections["settings"]["tables"] for name, value in table["rows"]}
     assert set(run.facts["settings"]) <= set(told)
     assert told["random_state"] == "0"
+
+
+def test_the_section_on_firmness_counts_the_rows_that_a_person_looks_at() -> None:
+    run = small_run()
+    section = facts_of("small_run")["sections"]["firmness"]
+    training = run.details.roles.training
+    share = run.estimator.references.firmness(run.model, training).share
+    n_other = int((share < 0.95).sum())
+    assert section["firmness"] == {"rows": len(share), "not_firm": n_other, "least": 0.95}
+    assert f"This rule refers {n_other} of {len(share)} cases" in section["paragraphs"][1]
+    groups, levels = (table["rows"] for table in section["tables"])
+    assert 2 <= len(groups) <= 4
+    by_group = sum(float(percent.split()[0]) * int(n) for _, n, percent in groups) / 100
+    assert by_group == pytest.approx(n_other, abs=0.5)
+    assert sum(int(n) for _, n, _ in levels) == len(share)
+    assert "firmness" not in facts_of("asking_tree")["sections"]  # it has no reference trees
+
+
+def test_numbers_have_a_section_on_the_width_of_the_interval() -> None:
+    frame = patients()
+    model = StableTreeRegressor(teacher="linear", n_estimators=8).fit(features(frame), frame["days"])
+    section = sections_of(model, X=features(frame), y=frame["days"])["firmness"]
+    width = np.median(model.predict_firmness(features(frame)).spread)
+    assert section["firmness"]["median_width"] == pytest.approx(width)
+
+
+def test_a_form_without_room_for_reference_trees_is_the_form_without_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("holdfast.report.rules.MOST_WITH_REFERENCES", 100)
+    case = sections_of(consensus_model())["case"]
+    assert case["references"] is None
+    assert case["fields"]

@@ -11,7 +11,15 @@ import pytest
 from browser import Browser
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
-from small_reports import asking_tree, features, number_tree, patients, report_of, small_run
+from small_reports import (
+    asking_tree,
+    consensus_model,
+    features,
+    number_tree,
+    patients,
+    report_of,
+    small_run,
+)
 
 N_ROWS = 200
 LIT = "return [...document.querySelectorAll('#drawing-0 [data-node].on')].map((each) => +each.dataset.node)"
@@ -78,6 +86,24 @@ def test_the_script_says_what_the_model_says(browser: Browser, name: str) -> Non
     rows = [plain(row) for row in frame.to_dict("records")]
     script = "return arguments[0].map((row) => cases.predict(row))"
     assert browser.run(script, rows) == np.asarray(said).tolist()  # to the last bit
+
+
+@pytest.mark.parametrize("name", ["small_run", "consensus_model"])
+def test_the_script_counts_the_trees_that_agree_as_the_model_does(browser: Browser, name: str) -> None:
+    model = small_run().estimator if name == "small_run" else consensus_model()
+    frame = strange_rows()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of unseen categories
+        found, leaves = model.predict_firmness(frame), model.apply(frame)
+    browser.open(report_of(name))
+    rows = [plain(row) for row in frame.to_dict("records")]
+    script = "return arguments[0].map((row, i) => cases.firmness(cases.encoded(row), arguments[1][i]))"
+    told = browser.run(script, rows, leaves.tolist())
+    assert [each["agree"] / each["n"] for each in told] == found.share.tolist()
+    for end in ("low", "high"):
+        assert np.allclose([each[end] for each in told], getattr(found, end), atol=1e-4)
+    entered(browser, rows[0])
+    assert "trees trained on resampled data agree" in browser.find("#case-result").text
 
 
 def entered(browser: Browser, row: dict[str, Any]) -> None:

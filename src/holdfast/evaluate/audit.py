@@ -337,8 +337,9 @@ def _compare(
     firm, flipped = before.firmness, both.flipped.astype(np.float64)
     pair_of = None
     if firm is not None:
-        firm, moved = (firm, flipped) if data.target.is_classes else (firm / (spread or 1.0), both.moved)
-        pair_of = FirmnessPair(firm, moved, both.weight)
+        moved = flipped if data.target.is_classes else both.moved
+        scale = spread if data.target.task == "regression" and spread else 1.0
+        pair_of = FirmnessPair(firm / scale, moved, both.weight)
     return record, rows, both.moved, flipped, pair_of
 
 

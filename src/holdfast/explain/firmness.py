@@ -19,6 +19,7 @@ from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze
 from holdfast._text import label_text, number_text, percent_range, pluralize, printable, rounded_percent
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.data.schema import Schema
+from holdfast.data.survival import name_survival, survival_function
 from holdfast.distance.reference_schema import project_to_reference
 from holdfast.errors import ParameterError
 from holdfast.tree.ensemble import Ensemble, PackedEnsemble
@@ -47,13 +48,15 @@ class Firmness(ViewMixin):
         Share of the reference trees that agree with the decision; None if the target is a number.
     estimate : ndarray
         What the tree predicts: the probability of the positive class of two, or of the predicted class of
-        more; or the number.
+        more; the number; or survival to the horizon.
     low, high : ndarray
         The interval of the same estimate from 5 % to 95 % of the reference trees.
     n_trees : int
         Number of reference trees.
     title : str
         What is estimated, in words.
+    is_survival : bool
+        True if probabilities to survive are estimated.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class Firmness(ViewMixin):
     high: FloatArray
     n_trees: int
     title: str
+    is_survival: bool = False
 
     def __len__(self) -> int:
         return len(self.estimate)
@@ -109,8 +113,11 @@ class Firmness(ViewMixin):
     def sentences(self, row: int = 0) -> tuple[str, ...]:
         """Describe the firmness of one row."""
         low, high = float(self.low[row]), float(self.high[row])
-        between = percent_range(low, high) if self.share is not None else _range_text(low, high)
+        is_fraction = self.share is not None or self.is_survival
+        between = percent_range(low, high) if is_fraction else _range_text(low, high)
         trees = f"{self.n_trees} trees trained on resampled data"
+        if self.is_survival:
+            return (f"Nine of ten of {trees} put {self.title} at {between}.",)
         if self.share is None:
             return (f"Nine of ten of {trees} predict {between}.",)
         agree = round(float(self.share[row]) * self.n_trees)
@@ -241,9 +248,14 @@ class ReferenceTrees:
         """
         return self._voters(tree).firmness(X, handle_unknown, handle_missing, n_jobs)
 
+    def decide_as(self, tree: Tree) -> list[Tree]:
+        """Return the trees on the schema of a tree, with its loss matrix or the threshold that it implies."""
+        trees, losses = self.project(tree.schema).trees, tree.loss_matrix
+        return [each if losses is None else set_losses(each, losses) for each in trees]
+
     def _voters(self, tree: Tree) -> _Voters:
         if self._last is None or self._last.tree is not tree:  # the same tree again and again
-            vars(self)["_last"] = _Voters(tree, self.project(tree.schema).trees)
+            vars(self)["_last"] = _Voters(tree, self.decide_as(tree))
         voters: _Voters = vars(self)["_last"]
         return voters
 
@@ -295,8 +307,7 @@ class _Voters:
 
     def __init__(self, tree: Tree, references: Sequence[Tree]) -> None:
         self.tree = tree
-        losses, target = tree.loss_matrix, tree.schema.target
-        trees = [tree, *(each if losses is None else set_losses(each, losses) for each in references)]
+        target, trees = tree.schema.target, [tree, *references]
         n = len(trees)
         start = np.zeros(tree.value.shape[1])
         self.packed = PackedEnsemble.of(
@@ -304,12 +315,16 @@ class _Voters:
         )
         self.n_references = n - 1
         self.value = np.concatenate([each.value for each in trees])
+        if target.hazard is not None:  # of relative risks, survival to the horizon
+            self.value = survival_function(target.hazard, self.value[:, 0], [target.hazard.horizon])
         self.outcome = np.concatenate([each.outcome for each in trees]) if target.is_classes else None
         self.positive = positive_class(tree)
         self.title = printable(target.name)
         if target.is_classes:
             label = None if self.positive is None else target.classes[self.positive]
             self.title = "p(predicted class)" if label is None else f"p({label_text(label)})"
+        if target.hazard is not None:
+            self.title = name_survival(target.hazard)
 
     def firmness(self, X: Any, handle_unknown: str, handle_missing: str, n_jobs: int | None) -> Firmness:
         rows = self.packed.rows(X, handle_unknown, handle_missing)
@@ -321,7 +336,8 @@ class _Voters:
             columns[:, part] = self._measure(leaves + self.packed.trees.root.astype(np.int32))
         share, estimate, low, high = map(freeze, columns)
         known = None if self.outcome is None else share
-        return Firmness(known, estimate, low, high, self.n_references, self.title)
+        is_survival = self.tree.schema.target.is_survival
+        return Firmness(known, estimate, low, high, self.n_references, self.title, is_survival)
 
     def _measure(self, nodes: IntArray) -> tuple[FloatArray, ...]:
         """Compute share, estimate, low and high from the nodes that rows reach in each tree."""

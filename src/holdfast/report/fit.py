@@ -48,6 +48,7 @@ from holdfast.distance.diff_text import split_sections
 from holdfast.errors import ParameterError
 from holdfast.evaluate.replications import Replications
 from holdfast.explain.feature_use import FeatureUses, feature_table, feature_use
+from holdfast.explain.firmness import ReferenceTrees
 from holdfast.explain.split_support import SplitSupport, split_support, split_support_view
 from holdfast.governance.register import model_hash
 from holdfast.plots.display import LATER
@@ -56,6 +57,7 @@ from holdfast.plots.importance import ImportanceDisplay
 from holdfast.plots.performance import CalibrationDisplay, RocDisplay, SpreadDisplay
 from holdfast.plots.survival import SurvivalDisplay
 from holdfast.report.figures import NOTHING, Drawing, Figure, Hover, chart, drawing, outline
+from holdfast.report.firmness import firmness_section
 from holdfast.report.page import KeyFigure, Page, PageSection, Part, ReportOptions
 from holdfast.report.rules import fit_case_section, rule_facts, rules_section
 from holdfast.runs.run import Run
@@ -98,6 +100,7 @@ def fit_page(subject: Any, options: ReportOptions) -> Page:
         None if tree is None or tree.n_leaves == 1 else fit_case_section(fitted),
         None if tree is None else rules_section(fitted),
         None if tree is None else _curves_section(tree),
+        firmness_section(fitted),
         _support_section(fitted),
         _scores_section(fitted),
         _frontier_section(fitted),
@@ -254,6 +257,7 @@ class ScoredRows:
     X: Any  # a frame or an array
     true_values: TrueValues
     are_new: bool  # True if the model was certainly not trained on them
+    table: Rows | None = None  # the same rows
 
     @property
     def name(self) -> str:
@@ -276,6 +280,7 @@ class Fitted:
     reason: str = ""  # of the choice
     candidates: Sequence[Tree] = ()
     references: Sequence[Tree] = ()
+    resampled: ReferenceTrees | None = None  # the same with leaf values of their samples, for firmness
     sampled_candidates: Sequence[Tree] = ()  # candidates grown on samples of the rows
     supports: Sequence[SplitSupport] = ()
     uses: FeatureUses = field(default_factory=FeatureUses)
@@ -311,6 +316,13 @@ class Fitted:
         if self.positive is None:
             return _name(self.target.name)
         return f"{_name(self.target.name)} = {_name(format_class_names(self.target)[self.positive])}"
+
+    @property
+    def described_rows(self) -> tuple[Rows | None, Any, str]:
+        """The rows that firmness is described by, as a table and as the model reads them, and their name."""
+        if self.training is not None:
+            return self.training, self.training, "training rows"
+        return (None, None, "") if self.test is None else (self.test.table, self.test.X, self.test.name)
 
     @property
     def n_test_rows(self) -> int:
@@ -355,6 +367,7 @@ def _of_run(run: Run, options: ReportOptions) -> Fitted:
         reason=run.reason,
         candidates=run.candidates,
         references=run.references,
+        resampled=getattr(run.estimator, "references", None),
         sampled_candidates=sampled,
         supports=_supports(model, run.references, sampled) if stable is None else stable.split_support,
         uses=_uses(model, [*run.references, *sampled]) if stable is None else stable.uses,
@@ -388,6 +401,7 @@ def _of_model(subject: Any, options: ReportOptions) -> Fitted:
         reason="" if choice is None else choice.reason,
         candidates=getattr(subject, "candidate_trees_", ()),
         references=references,
+        resampled=getattr(subject, "references", None),
         sampled_candidates=sampled,
         supports=_supports(model, references, sampled),
         uses=_uses(model, [*references, *sampled]),
@@ -421,7 +435,7 @@ def _given_rows(model: Tree | Ensemble, options: ReportOptions) -> ScoredRows | 
         return None
     tree = model if isinstance(model, Tree) else model.trees[0].replace(schema=model.schema)
     table = prepare_table(tree, tree, options.X, options.y)
-    return ScoredRows(options.X, TrueValues.of(table), are_new=False)
+    return ScoredRows(options.X, TrueValues.of(table), are_new=False, table=table)
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray
+from holdfast._arrays import FloatArray
 from holdfast._text import (
     distinct_texts,
     label_text,
@@ -31,7 +31,9 @@ from holdfast.data.custom_features import (
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.survival import name_survival
 from holdfast.data.table import Table
+from holdfast.explain.firmness import ReferenceTrees
 from holdfast.explain.split_support import SplitSupport
+from holdfast.report.firmness import pack_flags, pack_trees
 from holdfast.report.page import PageSection, json_for_html
 from holdfast.tree.leaf_evidence import FEW_ROWS, SAME_MEAN, LeafOutcome, class_outcome
 from holdfast.tree.rules import Rule, find_known_values, format_class_names, format_decision, tree_rules
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 
 MOST_RULES = 40  # of a page
 MOST_LETTERS = 100_000  # of the data of the form
+MOST_WITH_REFERENCES = 140_000  # the same, with reference trees
 MOST_CLASSES = 3  # named in a sentence besides the first
 TOO_MANY = (
     "The tree has too many leaves or categories for a form in this page. Use holdfast explain in the "
@@ -269,7 +272,12 @@ def fit_case_section(fitted: "Fitted") -> PageSection:
     """Return the form for the tree of a fit."""
     assert isinstance(fitted.model, Tree)
     tree = tree_data("The tree", fitted.model, fitted.positive, fitted.noun, fitted.supports, fitted.training)
-    return case_section([tree], [fitted.model], fitted.positive, fitted.noun, fitted.training)
+    given = [tree], [fitted.model], fitted.positive, fitted.noun, fitted.training
+    if fitted.resampled is not None:
+        section = case_section(*given, references=fitted.resampled)
+        if section.template:
+            return section
+    return case_section(*given)
 
 
 def case_section(
@@ -280,14 +288,17 @@ def case_section(
     training: Table | None = None,
     in_use: int = 0,
     audience: str = "clinician",
+    references: ReferenceTrees | None = None,
 ) -> PageSection:
     """Return the form for trees on one schema, each also as `tree_data`; `in_use` is the tree in use.
 
-    The drawings of the trees have the ids `drawing-0`, `drawing-1`, ...
+    With reference trees, the form tells how many of them agree with the first tree. The drawings of the trees
+    have the ids `drawing-0`, `drawing-1`, ...
     """
     schema = trees[0].schema
     target = schema.target
-    used = {index for tree in trees for index in tree.feature.tolist() if index != LEAF}
+    others = [] if references is None else references.decide_as(trees[0])
+    used = {index for tree in (*trees, *others) for index in tree.feature.tolist() if index != LEAF}
     custom_features = {
         index: parse_custom_feature(schema.features[index].name, schema.columns)
         for index in sorted(used)
@@ -300,15 +311,17 @@ def case_section(
         "positive": positive,
         "fields": [
             _field(schema, index, training, is_first)
-            for index, is_first in _used_columns(trees, custom_features, in_use)
+            for index, is_first in _used_columns([*trees, *others], custom_features, in_use)
         ],
         "custom_features": {
             str(index): _expression(each.expression, each.columns) for index, each in custom_features.items()
         },
         "trees": list(data),
+        "references": None if references is None else pack_trees(references, trees[0]),
     }
     title = f"Predict one {noun}"
-    if len(json_for_html(facts)) > MOST_LETTERS:
+    most = MOST_LETTERS if references is None else MOST_WITH_REFERENCES
+    if len(json_for_html(facts)) > most:
         return PageSection("case", title, audience, [TOO_MANY])
     return PageSection("case", title, audience, template="case.html", facts=facts, script="case.js")
 
@@ -353,16 +366,6 @@ def tree_data(
         "leaves": rules,
         "support": {str(each.node): _support(each) for each in supports},
     }
-
-
-def pack_flags(flags: BoolArray) -> str:
-    """Encode flags as hexadecimal digits, four to a digit, the first in the lowest bit.
-
-    >>> pack_flags(np.array([True, False, False, True, True]))
-    '91'
-    """
-    fours = np.pad(flags, (0, -len(flags) % 4)).reshape(-1, 4)
-    return "".join(f"{digit:x}" for digit in (fours * [1, 2, 4, 8]).sum(axis=1).tolist())
 
 
 def _support(support: SplitSupport) -> dict[str, Any]:

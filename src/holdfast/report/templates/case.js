@@ -55,7 +55,35 @@ const cases = (() => {
     const tree = box.trees[place];
     return tree.value[path(tree, encoded(values)).at(-1)];
   };
-  return { box, unknown, encoded, splitValue, path, predict };
+  // The right branches of the reference trees, which are in preorder, and the number of each leaf.
+  const packed = box.references, right = [], number = [], open = [];
+  let n_leaves = 0;
+  if (packed) packed.feature.forEach((feature, node) => {
+    if (open.length && packed.feature[node - 1] < 0) right[open.pop()] = node;
+    if (feature >= 0) open.push(node);
+    else number[node] = n_leaves++;
+  });
+  // How many reference trees agree with the first tree, and the interval of nine of ten of their estimates.
+  const firmness = (row, leaf) => {
+    const own = packed.outcome[leaf], estimates = [];
+    let start = 0, agree = 0;
+    for (const size of packed.n_nodes) {
+      let node = start;
+      while (packed.feature[node] >= 0) {
+        const value = splitValue(packed, node, row), cut = packed.cut[node];
+        const yes = unknown(value) ? packed.missing_left[node] === "1" : typeof cut === "string" ? parseInt(cut[value >> 2], 16) >> (value & 3) & 1 : value <= cut;
+        node = yes ? node + 1 : right[node];
+      }
+      if (packed.cut[node] === own) agree += 1;
+      if (own === undefined) estimates.push(packed.cut[node]);
+      else if (packed.probability.length) estimates.push(packed.probability[number[node]]);
+      start += size;
+    }
+    estimates.sort((a, b) => a - b);
+    const n = packed.n_nodes.length, at = (share) => estimates[Math.max(Math.ceil(share * n / 100), 1) - 1];
+    return { agree, n, low: at(5), high: at(95), is_firm: own === undefined || agree / n >= packed.least };
+  };
+  return { box, unknown, encoded, splitValue, path, predict, firmness };
 })();
 
 (() => {
@@ -91,6 +119,18 @@ const cases = (() => {
     if (leaf.decision) head.append(make("span", `predicts ${leaf.decision}`, "decision"));
     return [head, make("p", [leaf.sentence, leaf.outside].filter(Boolean).join(" ")), ...(leaf.warning ? [make("p", leaf.warning, "warn")] : [])];
   };
+  const firm = (leaf, row) => {
+    const found = cases.firmness(row, leaf), trees = `${found.n} trees trained on resampled data`, shown = (value) => String(Number(value.toPrecision(4)));
+    const is_share = box.classes.length > 0 || box.references.title !== "";
+    const low = is_share && found.low !== undefined ? percent(found.low) : "", high = is_share && found.high !== undefined ? percent(found.high) : "";
+    const range = low === high ? low : `${low.startsWith("<") || high.startsWith(">") ? low : low.replace(" %", "")} to ${high}`;
+    const put = range ? `put ${box.references.title} at ${range}` : "";
+    const texts = box.classes.length ? [`${found.agree} of ${trees} ${found.agree === 1 ? "agrees" : "agree"}${found.is_firm ? "" : ": the answer is not firm"}.`, put ? `Nine of ten of them ${put}.` : ""]
+      : [`Nine of ten of ${trees} ${put || `predict ${shown(found.low)} to ${shown(found.high)}`}.`];
+    const empty = box.fields.filter((field) => !field.first && unknown(row[field.index]));
+    if (empty.length) texts.push(`${empty.length === 1 ? "One column" : `${empty.length} columns`} that only these trees use ${empty.length === 1 ? "is" : "are"} empty, which counts as not recorded.`);
+    return make("p", texts.filter(Boolean).join(" "), found.is_firm ? "firm" : "firm warn");
+  };
   const light = (place, nodes) => {
     const drawing = byId(`drawing-${place}`);
     if (!drawing) return;
@@ -113,7 +153,7 @@ const cases = (() => {
       if (empty) return;
       const part = make("div", "", "answer");
       if (box.trees.length > 1) part.append(make("h4", tree.name));
-      part.append(...outcome(tree, nodes), steps(tree, nodes, row));
+      part.append(...outcome(tree, nodes), ...(box.references ? [firm(nodes.at(-1), row)] : []), steps(tree, nodes, row));
       result.append(part);
     });
   };
