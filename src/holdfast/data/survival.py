@@ -9,12 +9,13 @@ events, and the survival function exp(-risk * cumulative hazard).
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._arrays import BoolArray, FloatArray, LongArray, round_last_digits
+from holdfast._arrays import BoolArray, FloatArray, LongArray, freeze, round_last_digits
 from holdfast._check import check_choice, check_number
 from holdfast._choices import HAZARDS
 from holdfast._text import RowLabels, first_rows, number_text, plural, quoted
@@ -27,7 +28,7 @@ EVENT_NAMES = ("event", "status", "died", "dead", "death", "observed", "cens")
 ENTRY_NAMES = ("entry", "start", "enter")
 MOST_TIMES = 500  # of a stored hazard; of more event times, these are spread evenly
 AT_RISK = 0.1  # fraction of the rows that are observed up to the default horizon
-AT_ONCE = 4096  # risks whose survival functions are computed together
+AT_ONCE = 256  # risks whose survival functions are computed together
 LEAST_RISK, MOST_RISK = 1e-4, 1e4  # bounds of relative risks that are made from fractions
 
 
@@ -541,8 +542,10 @@ def lost_fraction(hazard: Hazard, risk: Any) -> FloatArray:
     lost = np.empty(risks.size)
     for begin in range(0, risks.size, AT_ONCE):
         part = risks.ravel()[begin : begin + AT_ONCE]
-        kept = np.exp(-np.multiply.outer(part, sums))
-        lost[begin : begin + AT_ONCE] = 1.0 - (kept * widths).sum(axis=1)
+        kept = np.multiply.outer(-part, sums)
+        np.exp(kept, out=kept)
+        kept *= widths
+        lost[begin : begin + AT_ONCE] = 1.0 - kept.sum(axis=1)
     return round_last_digits(lost.reshape(risks.shape))
 
 
@@ -565,10 +568,10 @@ def risk_at_fraction(hazard: Hazard, fraction: Any) -> FloatArray:
         slope = np.exp(logs) * (kept * (widths * sums)).sum(axis=-1)
         step = np.divide(excess, slope, out=np.full(fraction.shape, np.inf), where=slope > 0)
         tried = logs - step
-        tried = np.where((tried > low) & (tried < high), tried, (low + high) / 2)
-        if np.abs(tried - logs).max(initial=0.0) < 1e-14:
+        tried = np.where((tried >= low) & (tried <= high), tried, (low + high) / 2)
+        is_near, logs = np.abs(tried - logs).max(initial=0.0) < 1e-9, tried
+        if is_near:  # one more step of Newton's would change the last digits
             break
-        logs = tried
     return round_last_digits(np.exp(logs))
 
 
@@ -588,13 +591,14 @@ def median_times(hazard: Hazard, risk: FloatArray) -> FloatArray:
     return np.asarray(medians, np.float64)
 
 
+@lru_cache(maxsize=16)
 def _steps(hazard: Hazard) -> tuple[FloatArray, FloatArray]:
     """Return the widths of the steps up to the horizon, as fractions of it, and the hazard on each."""
     own = np.array(hazard.times)
     ends = np.append(own[own < hazard.horizon], hazard.horizon)
     starts = np.append(0.0, ends[:-1])
     where = (starts + ends) / 2 if hazard.is_linear else starts
-    return (ends - starts) / hazard.horizon, cumulative_hazard(hazard, where)
+    return freeze((ends - starts) / hazard.horizon), freeze(cumulative_hazard(hazard, where))
 
 
 # -- Kaplan-Meier curves -------------------------------------------------------------------------------------
