@@ -100,6 +100,8 @@ def test_a_column_of_censored_rows_is_doubted() -> None:
 def test_a_row_is_at_risk_after_its_entry_up_to_its_own_time() -> None:
     counts = count_events(np.array([2.0, 4.0, 4.0]), np.ones(3, bool), np.array([0.0, 2.0, 1.0]))
     assert counts.at_risk.tolist() == [2.0, 2.0]
+    for entry in (None, np.zeros(3)):
+        assert count_events(np.arange(3.0), np.ones(3, bool), entry).at_risk.tolist() == [3.0, 2.0, 1.0]
     hazard, exposure = estimate_hazard(read_survival(([2.0, 4.0, 4.0], [1, 1, 1], [0.0, 2.0, 1.0])))
     assert hazard.cumulative == (0.5, 1.5)
     assert exposure.tolist() == [0.5, 1.0, 1.5]

@@ -274,8 +274,9 @@ def count_events(
     times = np.unique(time[event]) if times is None else times
     at_risk = _sum_above(time, weight, times, "left")
     if entry is not None:
-        by_entry = np.argsort(entry[order], kind="stable")
-        at_risk = at_risk - _sum_above(entry[order][by_entry], weight[by_entry], times, "left")
+        entry = np.where(entry > 0, entry, -1.0)[order]  # those who enter at 0 are at risk at 0, too
+        by_entry = np.argsort(entry, kind="stable")
+        at_risk = at_risk - _sum_above(entry[by_entry], weight[by_entry], times, "left")
     sums = np.append(0.0, np.cumsum(np.where(event, weight, 0.0)))
     ends = np.searchsorted(time, times, "right"), np.searchsorted(time, times, "left")
     return EventTable(times, at_risk, sums[ends[0]] - sums[ends[1]])

@@ -49,13 +49,10 @@ def set_curves(tree: Tree, table: Table) -> Tree:
         own = order[start:end]
         lines = survival.subset(own)
         weight = None if table.weight is None else table.weight[own]
-        counted = lines.event if weight is None else lines.event & (weight > 0)
-        counts = count_events(lines.time, lines.event, lines.entry, weight, np.unique(lines.time[counted]))
-        kept = pool_times(counts, MOST_TIMES).time
-        pooled = pool_times(counts, MOST_TIMES)
-        extra = np.setdiff1d(ticks, kept)
+        pooled = pool_times(count_events(lines.time, lines.event, lines.entry, weight), MOST_TIMES)
+        extra = np.setdiff1d(ticks, pooled.time)
         at_ticks = count_events(lines.time, lines.event, lines.entry, weight, extra)
-        times = np.append(kept, extra)
+        times = np.append(pooled.time, extra)
         place = np.argsort(times, kind="stable")
         at_risk = np.append(pooled.at_risk, at_ticks.at_risk)[place]
         events = np.append(pooled.events, np.zeros(len(extra)))[place]
