@@ -102,6 +102,7 @@ def test_the_script_counts_the_trees_that_agree_as_the_model_does(browser: Brows
     assert [each["agree"] / each["n"] for each in told] == found.share.tolist()
     for end in ("low", "high"):
         assert np.allclose([each[end] for each in told], getattr(found, end), atol=1e-4)
+    browser.run("document.querySelectorAll('#case-form details').forEach((each) => { each.open = true; })")
     entered(browser, rows[0])
     assert "trees trained on resampled data agree" in browser.find("#case-result").text
 
