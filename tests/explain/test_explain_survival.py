@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from holdfast import explain_row, tree_diff, write_report
@@ -108,3 +109,19 @@ def test_a_diff_tells_changes_of_survival_and_not_of_risk() -> None:
 
 def model_survival(tree: Any) -> Any:
     return np.array([node_survival(tree, node).survival for node in range(tree.n_nodes)])
+
+
+def test_pictures_of_many_leaves_and_odd_names_fit() -> None:
+    random = np.random.default_rng(1)
+    X = pd.DataFrame(random.uniform(0, 1, (600, 2)), columns=["<b>" + "long " * 30, "$x_1$"])
+    time = random.exponential(1 + 5 * X.iloc[:, 0] + 3 * (X.iloc[:, 1] > 0.5)) + 0.01
+    X.iloc[:60, 1] = np.nan
+    model = SurvivalTree(max_leaf_nodes=14, min_samples_leaf=5, leaf_values="labels").fit(
+        X, (time, random.uniform(size=600) < 0.3)
+    )
+    assert model.tree_.n_leaves >= 12
+    assert "or not recorded" in str(model.tree_)
+    for kind in ("all", "leaves"):
+        svg = SurvivalDisplay.from_estimator(model, kind=kind, ax=LATER).to_svg()
+        assert "<b>" not in svg
+    assert model.tree_.to_svg().count('stroke-width="1.4"') == model.tree_.n_leaves

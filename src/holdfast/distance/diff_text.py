@@ -189,7 +189,7 @@ def _row_table(rows: RowChanges) -> TextTable:
         if not isnan(fraction):
             grid.append([title, percent_text(fraction), row_count(fraction, rows.n_rows)])
     if rows.survival:
-        points = [f"{100 * each:.1f} points" for each in (rows.mean_move, rows.largest_move)]
+        points = [points_text(each, "points") for each in (rows.mean_move, rows.largest_move)]
         grid.append([f"churn: mean absolute change of {rows.survival}", points[0], ""])
         grid.append(["largest change", points[1], ""])
     elif isnan(rows.flips):
@@ -348,7 +348,7 @@ def _same_splits_sentence(diff: TreeDiff) -> str:
         what = "probabilities" if diff.old.schema.target.is_classes else "values"
         size = probability_text(largest) if diff.old.schema.target.is_classes else number_text(largest, 3)
         if diff.old.schema.target.hazard is not None:
-            what, size = name_survival(diff.old.schema.target.hazard), _points_text(largest)
+            what, size = name_survival(diff.old.schema.target.hazard), points_text(largest)
         n = _of_all(len(values), diff.old.n_leaves)
         parts.append(f"the {what} of {n} changed, by at most {size}")
     if diff.of_kind("order"):
@@ -388,7 +388,7 @@ def _rows_sentence(rows: RowChanges) -> str:
         if not rows.mean_move:
             return f"No prediction {of} changes."
         if rows.survival:
-            amount = f"{_points_text(rows.mean_move)} on average"
+            amount = f"{points_text(rows.mean_move)} on average"
             return f"The predicted {rows.survival} {of} changes by {amount}{_who_text(rows)}."
         return f"Predictions {of} change by {number_text(rows.mean_move, 3)} on average{_who_text(rows)}."
     if not rows.flips:
@@ -397,9 +397,13 @@ def _rows_sentence(rows: RowChanges) -> str:
     return f"{percent_text(rows.flips)} {of} get another class{_who_text(rows)}."
 
 
-def _points_text(difference: float) -> str:
-    """Format a difference of probabilities in percentage points."""
-    return f"{100 * difference:.1f} percentage points"
+def points_text(difference: float, unit: str = "percentage points") -> str:
+    """Format a difference of probabilities in percentage points.
+
+    >>> points_text(0.0291)
+    '2.9 percentage points'
+    """
+    return f"{100 * difference:.1f} {unit}"
 
 
 def _one_class_sentence(diff: TreeDiff) -> str:
@@ -418,7 +422,7 @@ def _who_text(rows: RowChanges) -> str:
         where = list_text([_condition(each) for each in group.rule.conditions])
         if isnan(rows.flips):
             size = f"{rounded_percent(group.covered)} of the change is where"
-            amount = _points_text(group.rate) if rows.survival else number_text(group.rate, 3)
+            amount = points_text(group.rate) if rows.survival else number_text(group.rate, 3)
             rate = f"by {amount} there"
         else:
             size = f"{rounded_percent(group.covered)} of them have"

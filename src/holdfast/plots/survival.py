@@ -20,10 +20,11 @@ from holdfast.plots.display import Display, label, tree_of
 from holdfast.tree.rules import tree_rules
 from holdfast.tree.rules_text import SHORT_LIST, condition_text
 from holdfast.tree.survival import N_TICKS, list_ticks, node_curve, node_survival, risk_text
-from holdfast.tree.svg import GREY, INK, nth_colour
+from holdfast.tree.svg import GREY, INK, darken, nth_colour
 
 KINDS = ("all", "leaves")
 N_POINTS, MOST_STEPS = 60, 100  # of a predicted curve; of an observed one
+MOST_BANDS = 6  # leaves with bands in one picture
 WIDEST = 3  # pictures beside each other
 LINE = 15.0  # points from one line below the axis to the next
 LONGEST_RULE = 92  # letters
@@ -104,11 +105,13 @@ class SurvivalDisplay(Display):
         """Draw on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         if self.kind == "all":
             with self._drawing(ax, (7.6, 3.8 + 2 * LINE / 72 * (len(self.leaves) + 2))) as ax:
+                with_bands = len(self.leaves) <= MOST_BANDS
                 for place, each in enumerate(self.leaves):
-                    _draw_curves(ax, each, nth_colour(place))
+                    _draw_curves(ax, each, _colour(place), with_bands)
                 self._label(ax)
                 ax.set_title(self.heading)
-                ax.set_xlabel(f"{ax.get_xlabel()}\n{LEGEND}", parse_math=False)
+                legend = LEGEND if with_bands else LEGEND.replace(", 95 % band", "")
+                ax.set_xlabel(f"{ax.get_xlabel()}\n{legend}", parse_math=False)
                 last = self._list_at_risk(ax, self.leaves, 68.0)
                 self._list_rules(ax, last + 1.6 * LINE)
             return self
@@ -139,7 +142,8 @@ class SurvivalDisplay(Display):
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
         ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
         ax.grid(axis="y")
-        ax.set_xlabel(f"{label(self.hazard.time)} ({self.hazard.unit})" if self.hazard.unit else "time")
+        time, unit = label(self.hazard.time), self.hazard.unit
+        ax.set_xlabel(f"{time} ({label(unit)})" if unit and unit != time else time, parse_math=False)
 
     def _list_at_risk(
         self, ax: Axes, leaves: Any, below: float, *, step: int = 3, with_names: bool = True
@@ -156,7 +160,7 @@ class SurvivalDisplay(Display):
                 count = each.observed.at_risk[where] if where < len(each.observed.time) else 0.0
                 _write(ax, number * step / N_TICKS, below, count_text(round(float(count))), INK, size=8.5)
             if with_names:
-                _write(ax, -0.06, below, _key(place), nth_colour(place), ha="right", weight="bold")
+                _write(ax, -0.06, below, _key(place), _colour(place), ha="right", weight="bold")
         return below
 
     def _list_rules(self, ax: Axes, below: float) -> None:
@@ -165,8 +169,13 @@ class SurvivalDisplay(Display):
         for place, each in enumerate(self.leaves):
             below += LINE
             figures = f"{rounded_percent(each.survival)}, risk {risk_text(each.risk)}"
-            _write(ax, -0.06, below, _key(place), nth_colour(place), ha="right", weight="bold")
+            _write(ax, -0.06, below, _key(place), _colour(place), ha="right", weight="bold")
             _write(ax, 0.0, below, f"{figures}: {label(each.rule, LONGEST_RULE)}", INK, ha="left", size=8.5)
+
+
+def _colour(place: int) -> str:
+    """Return the colour of a leaf, dark enough for text."""
+    return darken(nth_colour(place), 0.8)
 
 
 def _key(place: int) -> str:
@@ -184,7 +193,7 @@ def _write(
             **{"size": 9.0, **style}, parse_math=False)  # fmt: skip
 
 
-def _draw_curves(ax: Axes, curves: LeafCurves, colour: str) -> None:
+def _draw_curves(ax: Axes, curves: LeafCurves, colour: str, with_band: bool = True) -> None:
     """Draw the predicted curve, and the observed one with its band."""
     horizon = float(curves.time[-1])
     ax.plot(curves.time, curves.predicted, "--", color=colour, lw=1.2)
@@ -203,5 +212,6 @@ def _draw_curves(ax: Axes, curves: LeafCurves, colour: str) -> None:
     for line in lines:
         line[-1] = line[-2]
     steps = np.concatenate([[0.0], times, [end]])
-    ax.fill_between(steps, lines[1], lines[2], step="post", color=colour, alpha=0.13, lw=0)
+    if with_band:
+        ax.fill_between(steps, lines[1], lines[2], step="post", color=colour, alpha=0.13, lw=0)
     ax.plot(steps, lines[0], color=colour, lw=1.6, drawstyle="steps-post")

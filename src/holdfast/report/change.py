@@ -19,7 +19,7 @@ from holdfast._text import (
 )
 from holdfast._view import Section, TextTable
 from holdfast.data.schema import Label
-from holdfast.data.survival import name_survival
+from holdfast.data.survival import name_survival, time_text
 from holdfast.distance.diff import RuleChange, SplitChange, TreeDiff
 from holdfast.distance.diff_rows import RowChanges
 from holdfast.distance.diff_text import (
@@ -28,6 +28,7 @@ from holdfast.distance.diff_text import (
     condition_change_parts,
     degree_of,
     only_bound,
+    points_text,
     row_sections,
     rules_sentence,
     score_figures,
@@ -137,7 +138,8 @@ def _row_figures(rows: RowChanges) -> Iterator[KeyFigure]:
     of = f"of {pluralize(rows.n_rows, 'row')}"
     if not isnan(rows.flips):
         yield KeyFigure(percent_text(rows.flips), "Flips", f"{of}: another predicted class")
-    yield KeyFigure(fixed_text(rows.churn, 3), "Churn", f"mean absolute change of predictions, {of}")
+    churn = points_text(rows.churn, "points") if rows.survival else fixed_text(rows.churn, 3)
+    yield KeyFigure(churn, "Churn", f"mean absolute change of {rows.survival or 'predictions'}, {of}")
     if rows.metric is not None and rows.verdict != "unknown":
         old, new, difference, low, high = score_figures(rows)
         tone = "" if rows.new_learned else TONES.get(rows.verdict, "")
@@ -225,7 +227,7 @@ def _rules_section(diff: TreeDiff, place: int | None) -> PageSection:
     rows = [
         [
             _rule_text(diff, change),
-            DEGREE_WORDS[degree],
+            DEGREE_WORDS[degree].replace("value", "survival" if target.is_survival else "value"),
             _prediction(change.old, place),
             _prediction(change.new, place),
             "" if change.old is None else count_text(change.old.count),
@@ -445,6 +447,9 @@ def _change_figure(diff: TreeDiff) -> KeyFigure:
 def _affected_figure(run: UpdateRun) -> KeyFigure:
     outputs, target = run.facts["outputs"], run.update.deployed.schema.target
     part, threshold = outputs["all"], outputs["threshold"]
+    if target.hazard is not None and threshold is None:
+        name = f"Mean change of {name_survival(target.hazard)}"
+        return KeyFigure(points_text(part["churn"], "points"), name, f"{part['rows']:,} rows")
     if not target.is_classes and threshold is None:
         return KeyFigure(fixed_text(part["churn"], 3), "Mean change of predictions", f"{part['rows']:,} rows")
     decisions, changed = part["decisions"], part["decisions"]["changed"]
@@ -505,6 +510,10 @@ def _affected_sentence(run: UpdateRun) -> str:
     outputs = run.facts["outputs"]
     part, changed = outputs["all"], outputs["all"]["decisions"]["changed"]
     n_rows = pluralize(part["rows"], "new row")
+    hazard = run.update.deployed.schema.target.hazard
+    if hazard is not None and outputs["threshold"] is None:
+        move = points_text(part["churn"])
+        return f"The predicted {name_survival(hazard)} of {n_rows} changes by {move} on average."
     if not changed["rows"]:
         move = percent_text(part["churn"]) if outputs["positive"] is not None else f"{part['churn']:.3g}"
         return f"None of {n_rows} gets another decision; the mean change of the predictions is {move}."
@@ -538,6 +547,7 @@ def _decision_text(run: UpdateRun) -> str:
     positive = None if outputs["positive"] is None else label_text(outputs["positive"])
     if outputs["threshold"] is not None:
         what = target.name if positive is None else f"probability of {positive}"
+        what = "relative risk" if target.is_survival else what
         return f"Acted on means a {what} of {outputs['threshold']:g} or more."
     if positive is not None:
         return f"Acted on means that the tree predicts {positive}."
@@ -548,30 +558,39 @@ def _decision_text(run: UpdateRun) -> str:
 
 def _affected_section(run: UpdateRun) -> PageSection:
     """Tabulate the decisions that change, the groups of rows concerned, and the subgroups."""
-    outputs, is_classes = run.facts["outputs"], run.update.deployed.schema.target.is_classes
-    part = outputs["all"]
+    outputs, target = run.facts["outputs"], run.update.deployed.schema.target
+    is_classes, part = target.is_classes, outputs["all"]
+    has_decision = not target.is_survival or outputs["threshold"] is not None
     learned = run.diff.rows is not None and bool(run.diff.rows.new_learned)
     trained = (
         " The new tree was trained on these rows, so expect more wrong decisions on other rows."
-        if learned
+        if learned and has_decision
         else ""
     )
     text = f"{_decision_text(run)} Counts are of all {part['rows']:,} new rows.{trained}"
     parts: list[Part] = [" ".join(filter(None, [text, by_threshold_and_class(run)]))]
-    rows = [_decision_row(name, part["decisions"][name]) for name in COUNTED if name in part["decisions"]]
-    if rows:
+    names = [name for name in COUNTED if name in part["decisions"]]
+    if target.is_survival:  # a censored row tells of no decision whether it was right
+        names = [name for name in names if name not in ("negative_flips", "positive_flips")]
+    rows = [
+        _decision_row(name, {**part["decisions"][name], **({"events": None} if target.is_survival else {})})
+        for name in names
+    ]
+    if rows and has_decision:
         observed = "" if outputs["positive"] is None else f"observed {label_text(outputs['positive'])}"
         parts.append(TextTable(["decisions", "rows", "of all", observed, "95 % interval"], rows))
-    mean = _mean_text(is_classes)
+    mean = _mean_text(is_classes or target.is_survival)
     size = (fixed_text(part["churn"], 3), fixed_text(part["largest_move"], 2))
     if not is_classes:
         size = number_text(part["churn"], 3), number_text(part["largest_move"], 3)
+    of = "the predictions"
+    if target.hazard is not None:
+        of = f"the predicted {name_survival(target.hazard)}"
+        size = points_text(part["churn"]), points_text(part["largest_move"])
     means = ""
     if not is_classes or outputs["positive"] is not None:
         means = f"; mean prediction {mean(part['mean_before'])} before and {mean(part['mean_after'])} after"
-    parts.append(
-        f"Mean absolute change of the predictions (churn) {size[0]}, largest change {size[1]}{means}."
-    )
+    parts.append(f"Mean absolute change of {of} (churn) {size[0]}, largest change {size[1]}{means}.")
     groups = [
         [
             " and ".join(each["who"]) or "everyone",
@@ -579,12 +598,12 @@ def _affected_section(run: UpdateRun) -> PageSection:
             percent_text(each["fraction"]),
             mean(each["before"]),
             mean(each["after"]),
-            _group_decision(each, outputs),
+            _group_decision(each, outputs) if has_decision else "",
         ]
         for each in outputs["touched"]
     ]
     title = "Groups of rows by their predictions before and after"
-    headings = ["rows with", "rows", "of all", "before", "after", "decision"]
+    headings = ["rows with", "rows", "of all", "before", "after", "decision" if has_decision else ""]
     tones = {"swap-in": "warn", "swap-out": "warn"}
     parts.append(
         TextTable(headings, groups, title=title, tones=tones) if groups else "No prediction changes."
@@ -594,9 +613,9 @@ def _affected_section(run: UpdateRun) -> PageSection:
     return PageSection("touched", "Who is affected", CHANGE, parts)
 
 
-def _mean_text(is_classes: bool) -> Callable[[float], str]:
-    """Return the format of mean predictions: percent, or a number."""
-    return percent_text if is_classes else lambda value: number_text(value, 4)
+def _mean_text(is_share: bool) -> Callable[[float], str]:
+    """Return the format of mean predictions: percent of probabilities and survival, or a number."""
+    return percent_text if is_share else lambda value: number_text(value, 4)
 
 
 def _decision_row(name: str, part: Mapping[str, Any]) -> list[str]:
@@ -649,7 +668,7 @@ def _policy_section(run: UpdateRun) -> PageSection:
 def _performance_section(run: UpdateRun) -> PageSection:
     """Compare scores and calibration of both trees on the same rows, all rows first, then the subgroups."""
     outputs, metric = run.facts["outputs"], run.facts["metric"]
-    is_classes = run.update.deployed.schema.target.is_classes
+    task = run.update.deployed.schema.target.task
     groups = [{"name": "all rows", "is_small": False, **outputs["all"]}, *run.facts["subgroups"]]
     n_rows = f"{outputs['rows_scored']:,} rows"
     text = f"No rows were held out: scores on {n_rows} that the new tree was trained on are too optimistic."
@@ -682,7 +701,11 @@ def _performance_section(run: UpdateRun) -> PageSection:
             "intercept",
         ]
         title = "Calibration, before → after (ideal: 1, 0, 1 and 0; ± is one standard error)"
-        cells = [_calibration_row(each, is_classes) for each in calibrated]
+        hazard = run.update.deployed.schema.target.hazard
+        if hazard is not None:
+            until = time_text(hazard.horizon, hazard.unit)
+            title = title.replace("Calibration", f"Calibration of the probability of an event in {until}")
+        cells = [_calibration_row(each, task) for each in calibrated]
         parts.append(TextTable(headings, cells, title=title, sides="<>>>>>>"))
     if any(each["is_small"] for each in groups):
         parts.append(
@@ -720,11 +743,11 @@ def _interval_text(
     return f"{value} ({ends[0]} to {ends[1]})"
 
 
-def _calibration_row(part: Mapping[str, Any], is_classes: bool) -> list[str]:
-    scores, mean = part["scores"], _mean_text(is_classes)
+def _calibration_row(part: Mapping[str, Any], task: str) -> list[str]:
+    scores, mean = part["scores"], _mean_text(task != "regression")
     was, now = scores["old_calibration"], scores["new_calibration"]
     observed = mean(scores["observed"])
-    if is_classes:
+    if task == "classification":
         observed += (
             f" ({rounded_percent(scores['observed_low'])} to {rounded_percent(scores['observed_high'])})"
         )
@@ -765,10 +788,11 @@ def _periods_section(run: UpdateRun) -> PageSection:
     periods, sources = run.facts["periods"], (run.facts["model"]["source"], run.facts["data"]["source"])
     before, now, rows = periods["before"], periods["now"], run.diff.rows
     behind = f"the deployed tree was trained on {count_text(run.facts['rows_behind'])}"
+    is_survival = run.update.deployed.schema.target.is_survival
     lines = [
         ["source", sources[0] + (f" ({before['source']})" if before else ""), sources[1]],
         ["rows", f"{before['rows']:,} ({behind})" if before else f"unknown ({behind})", f"{now['rows']:,}"],
-        ["target", _target_text(before) if before else "unknown", _target_text(now)],
+        ["target", *(_target_text(each, is_survival) if each else "unknown" for each in (before, now))],
     ]
     parts: list[Part] = [TextTable(["", "before", "now"], lines, sides="<<<")]
     parts.append(
@@ -808,8 +832,10 @@ def _periods_section(run: UpdateRun) -> PageSection:
     return PageSection("data", "The data of both periods", RECORD, parts)
 
 
-def _target_text(period: Mapping[str, Any]) -> str:
+def _target_text(period: Mapping[str, Any], is_survival: bool) -> str:
     target = period["target"]
+    if is_survival:
+        return f"{percent_text(target['mean'])} with an event"
     if "classes" not in target:
         return (
             f"mean {number_text(target['mean'], 4)}, standard deviation {number_text(target['deviation'], 3)}"

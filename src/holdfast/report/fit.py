@@ -44,7 +44,7 @@ from holdfast.data.survival import (
 from holdfast.data.table import Table as Rows
 from holdfast.distance.diff import tree_diff
 from holdfast.distance.diff_rows import prepare_table
-from holdfast.distance.diff_text import split_sections
+from holdfast.distance.diff_text import points_text, split_sections
 from holdfast.errors import ParameterError
 from holdfast.evaluate.replications import Replications
 from holdfast.explain.feature_use import FeatureUses, feature_table, feature_use
@@ -901,7 +901,8 @@ def _spread_section(fitted: Fitted) -> PageSection | None:
         "reference": "Predictions of the {} of other samples differ by",
     }
     sentences = [
-        f"{texts[name].format(pluralize(len(each), 'tree'))} {_spread_text(own, each, limit)}"
+        f"{texts[name].format(pluralize(len(each), 'tree'))} "
+        f"{_spread_text(own, each, limit, fitted.target.is_survival)}"
         for name, each in known.items()
     ]
     display = SpreadDisplay.from_predictions(
@@ -941,11 +942,12 @@ def _predictions(trees: Sequence[Tree], fitted: Fitted) -> FloatArray:
     return values
 
 
-def _spread_text(own: FloatArray, others: FloatArray, limit: float | None) -> str:
+def _spread_text(own: FloatArray, others: FloatArray, limit: float | None, is_survival: bool = False) -> str:
     """Describe the mean difference, and the fraction of the rows on the other side of the threshold."""
     apart = float(np.abs(others - own).mean())
     if limit is None:
-        return f"{number_text(apart, 3)} on average from those of the chosen tree."
+        amount = points_text(apart) if is_survival else number_text(apart, 3)
+        return f"{amount} on average from those of the chosen tree."
     is_other = (others >= limit) != (own >= limit)
     n_unsure = float((is_other.mean(axis=0) >= 0.2).mean())
     return (
@@ -1002,7 +1004,7 @@ def _schema_section(fitted: Fitted) -> PageSection:
     if target.hazard is not None:
         last = time_text(target.hazard.times[-1], target.hazard.unit)
         until = time_text(target.hazard.horizon, target.hazard.unit)
-        values = f" by {printable(target.hazard.time)}, with events up to {last}; the horizon is {until}"
+        values = f" (time: {printable(target.hazard.time)}; events up to {last}; horizon {until})"
     text = (
         f"{f'{name}: ' if name else ''}{size}{pluralize(len(rows), 'column')} to predict "
         f"{printable(target.name)}{values}."
