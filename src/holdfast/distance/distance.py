@@ -4,7 +4,7 @@ Bertsimas and Digalakis, "Improving Stability in Decision Tree Models", arXiv 23
 """
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from holdfast._check import check_number
 from holdfast.adapters import as_tree
 from holdfast.distance.costs import DistanceSettings, complete_settings
 from holdfast.distance.matching import TreeDistance, build_matching
-from holdfast.distance.packing import allocate_memory, freeze_fields, pack
+from holdfast.distance.packing import allocate_memory, freeze_fields, pack, pick_kernel
 from holdfast.distance.reference_schema import unify_schemas
 from holdfast.kernels.distance.assignment import Prices
 from holdfast.kernels.distance.distances import COVER, METRIC, PAPER, DistanceScratch, Packed, measure
@@ -74,7 +74,8 @@ def tree_distance(
     packed, unit = pack([first, second], distance_settings)
     one, other, out = _indices([0]), _indices([1]), np.empty(1, np.int64)
     scratch, prices = allocate_memory(packed, one, other)
-    _run_kernel(packed, (one, other), matching, True, scratch, prices, out)
+    kernel = pick_kernel(measure, [first, second])
+    _run_kernel(packed, (one, other), matching, True, scratch, prices, out, kernel)
     return build_matching(first, second, distance_settings, float(out[0] / unit), scratch.cost, prices)
 
 
@@ -309,12 +310,13 @@ def _run_kernel(
     scratch: DistanceScratch,
     prices: Prices,
     out: LongArray,
+    kernel: Callable[..., Any] = measure,
 ) -> None:
     """Run the kernel, which takes cubic time in the leaves, so that Ctrl-C interrupts it."""
     n_steps = float(len(scratch.cost)) * len(scratch.base)
     with stop_flag() as stop:
         arguments = (packed, *pairs, _MATCHINGS[matching], solve, scratch, prices, stop, out)
-        call_kernel(measure, *arguments, stop=stop, n_steps=n_steps)
+        call_kernel(kernel, *arguments, stop=stop, n_steps=n_steps)
 
 
 def _batches(packed: Packed, first: LongArray, second: LongArray) -> list[slice]:

@@ -1,7 +1,7 @@
 """Pack trees into arrays for the distance kernel, on one schema and in one unit."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,13 +24,16 @@ from holdfast.kernels.distance.rules import (
     place_profiles,
     walk,
 )
+from holdfast.kernels.jit import for_little_work
 from holdfast.tree.check import TOLERANCE
 from holdfast.tree.tree import LEAF, Tree
 
+FEW_LEAVES = 64  # of two trees that Python compares before numba is imported, in some 50 ms
 UNIT_BITS = 44  # a unit is 2 ** -44 of a feature's range, or more where sums would not fit
 SUM_BITS = 59
 
 _T = TypeVar("_T", bound=tuple[Any, ...])
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def pack(trees: Sequence[Tree], settings: DistanceSettings) -> tuple[Packed, float]:
@@ -41,7 +44,7 @@ def pack(trees: Sequence[Tree], settings: DistanceSettings) -> tuple[Packed, flo
     scales = _feature_scales(schema, forest, unit)
     n_words = int((2 * _words_of(scales)[forest.feature[forest.feature != LEAF]]).sum())
     edges = allocate_edges(len(forest.feature), n_words)
-    lay_out(forest, scales, edges)
+    pick_kernel(lay_out, trees)(forest, scales, edges)
     category_length, words_of_axis = _coordinates(scales)
     tree = np.repeat(np.arange(len(trees)), np.diff(forest.start))
     is_leaf = forest.feature == LEAF
@@ -49,8 +52,8 @@ def pack(trees: Sequence[Tree], settings: DistanceSettings) -> tuple[Packed, flo
     # Half of the greatest difference of two outcomes, rounded up: two such halves are never less than it.
     null_weight = edges.cut + math.ceil(settings.label_weight * unit / 2)
     packed = Packed(
-        **_walks(forest, edges),
-        **_profiles(edges, tree, category_length),
+        **_walks(trees, forest, edges),
+        **_profiles(trees, edges, tree, category_length),
         **_category_edges(edges, tree, category_length),
         category_length=category_length,
         n_words=words_of_axis,
@@ -63,6 +66,12 @@ def pack(trees: Sequence[Tree], settings: DistanceSettings) -> tuple[Packed, flo
         n_labels=len(schema.target.classes),
     )
     return freeze_fields(packed), unit
+
+
+def pick_kernel(kernel: _F, trees: Sequence[Tree]) -> _F:
+    """Return the kernel; for two trees of few leaves its Python function, unless numba is imported."""
+    is_little = len(trees) == 2 and sum(tree.n_leaves for tree in trees) <= FEW_LEAVES
+    return for_little_work(kernel) if is_little else kernel
 
 
 def _forest(trees: Sequence[Tree]) -> Forest:
@@ -158,10 +167,10 @@ def _coordinates(scales: FeatureScales) -> tuple[LongArray, LongArray]:
 # -- edges ----------------------------------------------------------------------------------------------
 
 
-def _walks(forest: Forest, edges: Edges) -> dict[str, LongArray]:
+def _walks(trees: Sequence[Tree], forest: Forest, edges: Edges) -> dict[str, LongArray]:
     """Drop the steps of walks that change nothing."""
     start, steps = np.empty(len(forest.start), np.int64), np.empty(2 * len(forest.feature), np.int64)
-    walk(forest, edges, start, steps)
+    pick_kernel(walk, trees)(forest, edges, start, steps)
     steps, is_leaf = steps[: start[-1]], forest.feature == LEAF
     node, goes_down = steps >> 1, steps & UNDO == 0
     cuts = edges.length[node] > 0
@@ -181,14 +190,16 @@ def _walks(forest: Forest, edges: Edges) -> dict[str, LongArray]:
     }
 
 
-def _profiles(edges: Edges, tree: LongArray, category_length: LongArray) -> dict[str, LongArray]:
+def _profiles(
+    trees: Sequence[Tree], edges: Edges, tree: LongArray, category_length: LongArray
+) -> dict[str, LongArray]:
     """Return what every rule cuts off along the range ends."""
     node = np.flatnonzero((edges.length > 0) & (np.append(category_length, 0)[edges.coordinate] == 0))
     place = np.zeros((tree[-1] + 1, len(category_length), 3), np.int64)
     own = (tree, edges.coordinate, edges.high, edges.first_leaf, edges.end_leaf)
     cuts = Cuts(*(freeze(array[node]) for array in own))
-    profile = np.zeros(place_profiles(cuts, place), np.int64)
-    lay_profiles(cuts, place, profile)
+    profile = np.zeros(pick_kernel(place_profiles, trees)(cuts, place), np.int64)
+    pick_kernel(lay_profiles, trees)(cuts, place, profile)
     return {"profile_place": place, "profile": profile}
 
 

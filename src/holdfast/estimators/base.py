@@ -25,12 +25,12 @@ from holdfast.data.target import Task, get_target_name
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.explain.row import RowExplanation, explain_row
 from holdfast.growth.class_costs import LossMatrix, Priors, parse_loss_matrix, parse_priors, read_loss_matrix
-from holdfast.growth.rules import CART, GrowthRules
+from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import scale_weights
 from holdfast.growth.size_search import divide_rows
 from holdfast.parallel.tasks import check_jobs
 from holdfast.scoring.thresholds import cheapest_threshold, threshold_costs
-from holdfast.stable.settings import StabilityRules
+from holdfast.stable.settings import GROUPS
 from holdfast.tree.leaf_evidence import bootstrap_leaf_intervals, check_method, node_intervals
 from holdfast.tree.monotone import make_threshold_losses, set_losses
 from holdfast.tree.stats import format_statistic, parse_quantile
@@ -38,8 +38,6 @@ from holdfast.tree.tree import Tree, label_array
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 POLICIES = {"handle_unknown": ("missing", "error"), "handle_missing": ("learned", "error")}
-# Parameters that hold what few people set, and the values that are used for those that are not given.
-GROUPS: dict[str, Any] = {"growth_rules": CART, "stability_rules": StabilityRules()}
 N_FOLDS = 5  # of a threshold that is chosen, where the estimator has no `cv`
 _NO_TABLES = (
     "{} takes arrays and frames, and X is a table. TreeClassifier and TreeRegressor grow one tree of a "

@@ -29,7 +29,7 @@ from holdfast.growth.rules import Column, GrowthRules, is_guided
 from holdfast.scoring.metric import describe_few_to_learn
 from holdfast.stable.consensus.size import SizeChoice
 from holdfast.stable.frontier import Frontier
-from holdfast.stable.selection import Choice, SelectionRule, choose
+from holdfast.stable.selection import Choice, SelectionRule, choose, make_selection_rule
 from holdfast.stable.settings import DEPTH_5, StabilityRules, StabilitySettings
 from holdfast.stable.train import StableTrees, add_leaf_evidence, train
 from holdfast.tree.rules import WARNING, list_warnings
@@ -247,12 +247,8 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         }
 
     def _selection_rule(self, **changes: Any) -> SelectionRule:
-        names = [each.name for each in fields(SelectionRule) if each.name != "candidate"]
         parameters = {**self._stability_rules(), **self.get_params(deep=False)}
-        rule: dict[str, Any] = {name: parameters[name] for name in names}
-        if self.method != "consensus" or isinstance(self.max_leaf_nodes, str):  # no limit for the choice
-            rule["max_leaf_nodes"] = None
-        return SelectionRule(**{**rule, **changes})
+        return make_selection_rule(parameters, **changes)
 
     def __str__(self) -> str:
         first = list_warnings(self.tree_) if "tree_" in vars(self) else ()

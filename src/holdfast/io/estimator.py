@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from holdfast._arrays import FloatArray, LongArray, freeze
 from holdfast._text import quoted
 from holdfast.data.columns import to_label
-from holdfast.data.schema import Label, Schema, Target
+from holdfast.data.schema import Label, Schema
 from holdfast.ensembles.importances import Spread, compute_importances
 from holdfast.errors import ModelFileError, ModelFileWarning, ParameterError
 from holdfast.estimators.base import ClassifierBase
@@ -37,11 +37,9 @@ from holdfast.estimators.tree import TreeClassifier, TreeRegressor
 from holdfast.explain.firmness import ReferenceTrees
 from holdfast.growth.density import Density, HeldOutGain
 from holdfast.growth.density_model import ClusterModel, StandardUnits
-from holdfast.growth.rules import GrowthRules
 from holdfast.io.document import (
     ARRAY_ATTRIBUTES,
     NUMBER_ATTRIBUTES,
-    TABLE_PARTS,
     TABLES,
     TEACHER_WEIGHTS,
     BaselinePart,
@@ -49,18 +47,21 @@ from holdfast.io.document import (
     DensityPart,
     EstimatorPart,
     FittedPart,
-    MappingPart,
-    MetricPart,
     Parameter,
     PermutationPart,
 )
+from holdfast.io.tables import (
+    build_frontier,
+    build_metric,
+    build_parameters,
+    build_table,
+    make_metric_part,
+    make_table_part,
+)
 from holdfast.parallel.tasks import check_jobs
-from holdfast.scoring.metric import Metric, Score, make_metric
 from holdfast.stable.consensus.teacher import check_teacher
-from holdfast.stable.frontier import Frontier
-from holdfast.stable.rows import BaselineTest
-from holdfast.stable.selection import Choice, mark_choice
-from holdfast.stable.settings import BY_NUMBER, StabilityRules
+from holdfast.stable.selection import Choice
+from holdfast.stable.settings import GROUPS
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree, label_array
 
@@ -148,13 +149,13 @@ def _make_fitted_part(attributes: Mapping[str, Any]) -> FittedPart:
             held[name] = np.asarray(attributes[name], np.float64)
     for name, table in TABLES.items():
         if isinstance(attributes.get(name), table):  # that of a density tree is another
-            held[name] = _make_table_part(name, attributes[name])
+            held[name] = make_table_part(name, attributes[name])
     weights = attributes.get(TEACHER_WEIGHTS)
     if weights is not None and all(isinstance(part, str) for part in weights):
         held[TEACHER_WEIGHTS] = dict(weights)
     found: Any = attributes.get("importances_")
     if getattr(found, "permutation", None) is not None:
-        held["permutation"] = PermutationPart(_make_metric_part(found.metric), *found.permutation)
+        held["permutation"] = PermutationPart(make_metric_part(found.metric), *found.permutation)
     if choice := attributes.get("choice_"):
         held["choice_"] = ChoicePart(int(choice.candidate), choice.selection_rule, choice.reason)
         baseline = attributes["frontier_"].baseline
@@ -181,10 +182,6 @@ def list_candidates(estimator: Any) -> dict[int, Tree]:
     trees = estimator.trained_.candidates.trees
     kept = np.ones(len(frontier), np.bool_) if frontier.has_teacher else frontier.efficient
     return {number: trees[number] for number in np.flatnonzero(kept).tolist() if number != chosen}
-
-
-def _make_metric_part(metric: Metric) -> MetricPart:
-    return MetricPart(metric.name, metric.title, bool(metric.is_loss))
 
 
 # -- from the file ----------------------------------------------------------------------------------------
@@ -222,10 +219,7 @@ def _make_unfitted(part: EstimatorPart) -> Any:
     estimator = ESTIMATORS[part.name]()
     if unknown := [name for name in part.parameters if name not in estimator.get_params(deep=False)]:
         raise ModelFileError(f"its estimator has no parameter {unknown[0][:40]!r}.")
-    for name, entry in part.parameters.items():
-        place = f"at estimator.parameters.{name}"
-        value = _build_parameter(entry, place)
-        estimator.set_params(**{name: _build_rules(RULES[name], value, place) if name in RULES else value})
+    estimator.set_params(**build_parameters(part))
     n_jobs = getattr(estimator, "n_jobs", None)
     estimator._check_policies()
     check_jobs(n_jobs)
@@ -303,7 +297,7 @@ def _set_attributes(estimator: Any, part: EstimatorPart) -> None:
         if name == TEACHER_WEIGHTS:
             check_teacher(entry)
         setattr(
-            estimator, name, _build_table(name, entry, estimator.schema_.target) if name in TABLES else entry
+            estimator, name, build_table(name, entry, estimator.schema_.target) if name in TABLES else entry
         )
 
 
@@ -324,7 +318,7 @@ def _set_ensemble(estimator: Any, permutation: PermutationPart | UnsetType, ense
         spread = Spread(permutation.mean, permutation.deviation, permutation.error)
         if {each.shape for each in spread} != {(len(ensemble.schema.features),)}:
             raise ModelFileError("at estimator.fitted.permutation: it needs one number for each feature.")
-        metric = _build_metric(permutation.metric, ensemble.schema.target)
+        metric = build_metric(permutation.metric, ensemble.schema.target)
         estimator.importances_ = replace(estimator.importances_, permutation=spread, metric=metric)
 
 
@@ -334,83 +328,14 @@ def _set_tree(estimator: Any, part: EstimatorPart, tree: Tree) -> None:
         density = estimator._density = _build_density(part.fitted.density, tree)
         estimator.clusters_, estimator.evidence_ = density.clusters, density.evidence
         estimator.n_clusters_ = tree.n_leaves
-    if part.fitted.choice_ is not UNSET:
-        choice, frontier = part.fitted.choice_, estimator.frontier_
-        if choice.candidate >= len(frontier):
-            raise ModelFileError(f"its choice is candidate {choice.candidate}, and it has {len(frontier)}.")
-        if not isinstance(part.fitted.baseline, UnsetType):
-            frontier = replace(
-                frontier, baseline=_build_baseline(part.fitted.baseline, frontier.metric, tree)
-            )
-        estimator.frontier_ = _mark_frontier(estimator, frontier, choice)
-        estimator.choice_ = Choice(
-            choice.candidate, choice.selection_rule, choice.reason, estimator.frontier_
-        )
+    if (frontier := build_frontier(part, tree)) is not None:
+        choice = part.fitted.choice_
+        estimator.frontier_ = frontier
+        estimator.choice_ = Choice(choice.candidate, choice.selection_rule, choice.reason, frontier)
         estimator.instability_ = float(frontier.instability[choice.candidate])
 
 
-def _build_baseline(part: BaselinePart, metric: Metric, tree: Tree) -> BaselineTest:
-    score, error, ratio = (
-        math.nan if each is None else each for each in (part.score, part.error, part.ratio)
-    )
-    return BaselineTest(Score(score, error), ratio, metric, tree.schema.target.task, part.n_rows)
-
-
-def _mark_frontier(estimator: Any, frontier: Frontier, choice: ChoicePart) -> Frontier:
-    """Mark the choice; a rule that is not that of the parameters compares all candidates."""
-    rule = estimator._selection_rule()
-    is_named = choice.selection_rule == BY_NUMBER
-    if is_named:
-        rule = replace(rule, max_leaf_nodes=None)
-    marked = mark_choice(frontier, rule, choice.candidate)
-    is_its_own = choice.selection_rule == rule.selection_rule
-    compared = () if marked.compared is None else marked.compared.places
-    if is_named or (is_its_own and choice.candidate in compared):
-        return marked
-    return replace(marked, compared=None)
-
-
-# -- Tables and metrics --------------------------------------------------------------------------------------
-
-_MATRICES = (("max_features_table_", "scores"), ("size_table_", "scores"))  # one row per entry
-_GAPPED = ("oob_curve_",)  # a few trees may have no score
-
-
-def _make_table_part(name: str, table: Any) -> Any:
-    kind = TABLE_PARTS[name]
-    content = {field: getattr(table, field) for field in kind.__struct_fields__}
-    if "metric" in content:
-        content["metric"] = _make_metric_part(table.metric)
-    return kind(**{field: entry for field, entry in content.items() if entry is not None})
-
-
-def _build_table(name: str, part: msgspec.Struct, target: Target) -> Any:
-    """Build the table of the attribute `name`, with its columns checked."""
-    content = {field: entry for field, entry in asdict(part).items() if entry is not UNSET}
-    columns = {field: entry for field, entry in content.items() if isinstance(entry, np.ndarray)}
-    for field, column in columns.items():
-        is_matrix = (name, field) in _MATRICES
-        if (column.ndim != 1 + is_matrix and column.size) or (name not in _GAPPED and np.isnan(column).any()):
-            raise ModelFileError(f"at estimator.fitted.{name}.{field}: its entries are of another kind.")
-    if {len(column) for column in columns.values()} != {len(next(iter(columns.values())))}:
-        raise ModelFileError(f"at estimator.fitted.{name}: all columns must have as many entries.")
-    if "metric" in content:
-        content["metric"] = _build_metric(content["metric"], target)
-    return TABLES[name](**content)
-
-
-def _build_metric(part: MetricPart, target: Target) -> Metric:
-    """Make the metric of that name; one that others wrote has its name and no formula."""
-    try:
-        return make_metric(part.name, target)
-    except ParameterError:
-        return Metric(part.name, part.title, part.is_loss)
-
-
-# -- Parameters as plain values of JSON, and back ------------------------------------------------------------
-
-# Parameters that are groups of plain values.
-RULES: dict[str, Any] = {"growth_rules": GrowthRules, "stability_rules": StabilityRules}
+# -- Parameters as plain values of JSON ----------------------------------------------------------------------
 
 
 class NotPlainError(Exception):
@@ -423,8 +348,8 @@ def _list_parameters(estimator: Any) -> tuple[dict[str, Parameter], list[str]]:
     others = []
     for name, value in estimator.get_params(deep=False).items():
         try:
-            is_rules = name in RULES and value is not None
-            plain = _make_plain(_list_changes(RULES[name], value) if is_rules else value)
+            is_rules = name in GROUPS and value is not None
+            plain = _make_plain(_list_changes(type(GROUPS[name]), value) if is_rules else value)
             held[name] = msgspec.convert(plain, Parameter)
         except (NotPlainError, msgspec.ValidationError):
             others.append(name)
@@ -458,28 +383,6 @@ def _make_plain(value: Any) -> Any:
     if isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value):
         return str(value)
     raise NotPlainError
-
-
-def _build_parameter(part: Any, place: str) -> Any:
-    if isinstance(part, tuple):
-        return [_build_parameter(entry, place) for entry in part]
-    if not isinstance(part, MappingPart):
-        return part
-    if len(part.keys) != len(part.values) or len(set(part.keys)) != len(part.keys):
-        raise ModelFileError(f"{place}: each key must be there once, with one value.")
-    return {key: _build_parameter(entry, place) for key, entry in zip(part.keys, part.values, strict=True)}
-
-
-def _build_rules(kind: Any, values: Any, place: str) -> GrowthRules | StabilityRules | None:
-    if values is None:
-        return None
-    if not isinstance(values, dict) or not set(values) <= {field.name for field in fields(kind)}:
-        raise ModelFileError(f"{place}: they are no {kind.__name__}.")
-    try:
-        rules: GrowthRules | StabilityRules = kind(**values)
-        return rules
-    except ParameterError as error:
-        raise ModelFileError(f"{place}: {error}") from error
 
 
 # -- The clusters of a density tree --------------------------------------------------------------------------

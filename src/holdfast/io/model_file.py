@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
@@ -42,6 +43,7 @@ from holdfast.io.document import (
     TreesDocument,
     write_text,
 )
+from holdfast.stable.frontier import Frontier
 from holdfast.tree.check import check_schema, check_tree, check_trees
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
@@ -97,8 +99,52 @@ def load(path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int =
     --------
     See `save`.
     """
-    with loading(f"the model file '{os.fspath(path)}'"):
-        return _build(read_bytes(Path(path), max_bytes), edited)
+    return open_model(path, edited=edited, max_bytes=max_bytes).estimator
+
+
+class StoredModel:
+    """The model of a file; its estimator is built when it is first used, which imports scikit-learn."""
+
+    def __init__(self, data: bytes, *, name: str, edited: bool = False) -> None:
+        self._name, self._most = name, max_flags(len(data))
+        with loading(name):
+            self._document, self.model = _read(data, edited)
+
+    @cached_property
+    def frontier(self) -> Frontier | None:
+        """The frontier of a stable tree, with its choice; None for another model."""
+        part = self._document.estimator
+        if isinstance(part, UnsetType) or not isinstance(self.model, Tree):
+            return None
+        from holdfast.io.tables import build_frontier
+
+        with loading(self._name):
+            return build_frontier(part, self.model)
+
+    @cached_property
+    def estimator(self) -> Any:
+        """The fitted estimator; the tree or ensemble if the file has none."""
+        document, schema = self._document, self.model.schema
+        if isinstance(document.estimator, UnsetType):
+            return self.model
+        from holdfast.io.estimator import build_estimator, set_references
+
+        with loading(self._name):
+            estimator = build_estimator(document.estimator, self.model)
+            if isinstance(document, TreeDocument):
+                references = build_references(document, schema, self._most)
+                set_references(estimator, references, build_candidates(document, schema, self._most))
+        return estimator
+
+
+def open_model(
+    path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int = MAX_BYTES
+) -> StoredModel:
+    """Load the tree or ensemble in a file, and what its estimator is built from."""
+    name = f"the model file '{os.fspath(path)}'"
+    with loading(name):
+        data = read_bytes(Path(path), max_bytes)
+    return StoredModel(data, name=name, edited=edited)
 
 
 def load_model(
@@ -214,8 +260,7 @@ def _get_tree(model: Any) -> Tree:
 
 def model_from_json(data: bytes, *, edited: bool = False) -> Any:
     """Read a tree, an ensemble or a fitted estimator. See `load`."""
-    with loading("the model"):
-        return _build(data, edited)
+    return StoredModel(data, name="the model", edited=edited).estimator
 
 
 def _read(data: bytes, edited: bool) -> tuple[TreeDocument | EnsembleDocument, Tree | Ensemble]:
@@ -228,20 +273,6 @@ def _read(data: bytes, edited: bool) -> tuple[TreeDocument | EnsembleDocument, T
         )
     build: Any = build_tree if isinstance(document, TreeDocument) else build_ensemble
     return document, build(document, max_flags(len(data)))
-
-
-def _build(data: bytes, edited: bool) -> Any:
-    document, model = _read(data, edited)
-    if isinstance(document.estimator, UnsetType):
-        return model
-    from holdfast.io.estimator import build_estimator, set_references
-
-    estimator = build_estimator(document.estimator, model)
-    if isinstance(document, TreeDocument):
-        most = max_flags(len(data))
-        references = build_references(document, model.schema, most)
-        set_references(estimator, references, build_candidates(document, model.schema, most))
-    return estimator
 
 
 # -- Several trees on one schema -----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -46,7 +46,6 @@ from holdfast.distance.diff import tree_diff
 from holdfast.distance.diff_rows import prepare_table
 from holdfast.distance.diff_text import points_text, split_sections
 from holdfast.errors import ParameterError
-from holdfast.evaluate.replications import Replications
 from holdfast.explain.feature_use import FeatureUses, feature_table, feature_use
 from holdfast.explain.firmness import ReferenceTrees
 from holdfast.explain.split_support import SplitSupport, split_support, split_support_view
@@ -73,6 +72,9 @@ from holdfast.tree.survival import describe_observed, node_survival, risk_text, 
 from holdfast.tree.svg import layout
 from holdfast.tree.text import NodeTexts
 from holdfast.tree.tree import LEAF, Tree, drop_copies, make_tree_key
+
+if TYPE_CHECKING:
+    from holdfast.evaluate.replications import Replications
 
 EVIDENCE = "data scientist"
 FIRM = 0.5  # split support of a firm split

@@ -3,9 +3,10 @@
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,18 @@ AUDIENCES = {
     "clinician": "The tree and its predictions",
     "data scientist": "Evidence",
     "risk manager": "The record of the change",
+}
+# The functions that make pages, by the kind of the subject: each module is imported when it is needed.
+PAGES = {
+    "Tree": "fit.fit_page",
+    "Ensemble": "fit.fit_page",
+    "TableEstimator": "fit.fit_page",
+    "Run": "fit.fit_page",
+    "UpdateRun": "change.update_page",
+    "TreeDiff": "change.diff_page",
+    "ModelComparison": "generic.generic_page",
+    "RetrainAudit": "generic.generic_page",
+    "StageSequence": "generic.generic_page",
 }
 Part = str | TextTable | Section | Figure | Drawing
 
@@ -194,28 +207,17 @@ def write_report(
 
 def page_of(subject: Any, options: ReportOptions | None = None) -> Page:
     """Return the page of a result; `options` take precedence over the model card of its run."""
-    from holdfast.report import change, fit, generic
-
     options = options or ReportOptions()
     facts = getattr(subject, "facts", None)
     if isinstance(facts, Mapping):
         options = replace(options, model_card={**facts.get("model_card", {}), **options.model_card})
     if options.positive is None:
         options = replace(options, positive=options.model_card.get("positive"))
-    pages: dict[str, Callable[[Any, ReportOptions], Page]] = {
-        "Tree": fit.fit_page,
-        "Ensemble": fit.fit_page,
-        "TableEstimator": fit.fit_page,
-        "Run": fit.fit_page,
-        "UpdateRun": change.update_page,
-        "TreeDiff": change.diff_page,
-        "ModelComparison": generic.generic_page,
-        "RetrainAudit": generic.generic_page,
-        "StageSequence": generic.generic_page,
-    }
     for kind in type(subject).__mro__:
-        if kind.__name__ in pages:
-            return pages[kind.__name__](subject, options)
+        if kind.__name__ in PAGES:
+            module, _, name = PAGES[kind.__name__].partition(".")
+            page: Page = getattr(import_module(f"holdfast.report.{module}"), name)(subject, options)
+            return page
     raise ParameterError(
         f"There is no report on a {type(subject).__name__}: subject must be a fitted model, a run, an "
         "update, a diff, an audit, a comparison or a sequence."

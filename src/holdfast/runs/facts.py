@@ -10,13 +10,13 @@ import numpy as np
 from holdfast._arrays import round_last_digits
 from holdfast._version import __version__
 from holdfast.data.survival import median_follow_up
-from holdfast.estimators.base import GROUPS
 from holdfast.explain.split_support import SplitSupport
 from holdfast.runs.dataset import RowRoles, file_hash
 from holdfast.runs.files import importance_columns
 from holdfast.runs.fit import ChosenTree, Fit, disagreement
 from holdfast.runs.settings import METHODS_OF, RunSettings, plain
 from holdfast.scoring.metric import Metric, Score, describe_few_to_learn
+from holdfast.stable.settings import GROUPS
 from holdfast.stable.train import StableTrees
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.rules import WARNING, format_class_names, list_warnings

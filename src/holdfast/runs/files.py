@@ -17,7 +17,7 @@ from holdfast._files import replace_file
 from holdfast._text import printable
 from holdfast.data.write import write_file
 from holdfast.errors import CacheWarning, DataError, DataWarning, GrowthWarning, ReportWarning, StoreWarning
-from holdfast.io.model_file import load, load_trees, save, save_trees
+from holdfast.io.model_file import load_trees, open_model, save, save_trees
 from holdfast.runs.folder import FACTS, is_run, unfinished
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import LEAF, Tree
@@ -77,13 +77,12 @@ def read_run_files(folder: Path) -> dict[str, Any]:
             "was saved to."
         )
     facts = next(file for name in FACTS if (file := there / name).is_file())
-    content: dict[str, Any] = {"facts": read_facts(facts), "estimator": load(there / "model.json")}
+    content: dict[str, Any] = {"facts": read_facts(facts), "fitted": open_model(there / "model.json")}
     if path.is_file():
         content["candidates"] = tuple(load_trees(path))
     elif frontier.is_file():
         trees = {name: tuple(load_trees(_collection(there, name))) for name in COLLECTIONS}
         content |= {**trees, "frontier_columns": _columns(frontier)}
-        content["estimator"].reference_trees_ = list(trees["references"])  # which an update tries splits of
     return content
 
 

@@ -18,6 +18,7 @@ from holdfast.explain.row import RowExplanation, explain_row
 from holdfast.explain.split_support import SplitSupports, split_support
 from holdfast.governance.change_summary import profile_rows
 from holdfast.governance.model_card import make_model_card
+from holdfast.io.model_file import StoredModel
 from holdfast.runs.compile import Ready, prepare_kernels
 from holdfast.runs.dataset import RowRoles, Rows, assign_roles, read_rows
 from holdfast.runs.facts import fit_facts
@@ -49,8 +50,8 @@ class Run(ViewMixin):
     ----------
     facts : dict
         Settings, data, scores and warnings as plain data, as in summary.json.
-    estimator
-        The fitted estimator, as in model.json.
+    fitted : estimator or StoredModel
+        The fitted estimator, or the content of model.json that it is built from.
     references, candidates : tuple of Tree
         The two collections of a stable tree; the candidates of an update are the trees of its path.
     frontier_columns : mapping of str to list
@@ -60,7 +61,7 @@ class Run(ViewMixin):
     """
 
     facts: dict[str, Any]
-    estimator: Any
+    fitted: Any
     references: tuple[Tree, ...] = ()
     candidates: tuple[Tree, ...] = ()
     frontier_columns: Mapping[str, list[Any]] = field(default_factory=dict)
@@ -69,7 +70,17 @@ class Run(ViewMixin):
     @property
     def model(self) -> Tree | Ensemble:
         """The tree or the ensemble of the estimator."""
-        return model_of(self.estimator)
+        return self.fitted.model if isinstance(self.fitted, StoredModel) else model_of(self.fitted)
+
+    @cached_property
+    def estimator(self) -> Any:
+        """The fitted estimator; of a run that was read from disk, it is built when it is first used."""
+        if not isinstance(self.fitted, StoredModel):
+            return self.fitted
+        estimator = self.fitted.estimator
+        if self.references:  # which an update tries splits of
+            estimator.reference_trees_ = list(self.references)
+        return estimator
 
     @cached_property
     def trees(self) -> dict[str, Tree]:
@@ -83,7 +94,9 @@ class Run(ViewMixin):
     @property
     def frontier(self) -> Frontier | None:
         """The frontier of the candidates; None unless the model is a stable tree."""
-        return getattr(self.estimator, "frontier_", None)
+        if isinstance(self.fitted, StoredModel):
+            return self.fitted.frontier
+        return getattr(self.fitted, "frontier_", None)
 
     @property
     def is_update(self) -> bool:

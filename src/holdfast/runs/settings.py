@@ -285,7 +285,7 @@ def parameters_of(model: str, task: Any) -> tuple[str, ...]:
 
     It has none for a task that the model is not for.
     """
-    from holdfast.estimators.base import GROUPS
+    from holdfast.stable.settings import GROUPS
 
     if not METHODS[model].is_for(task):
         return ()

@@ -1,6 +1,8 @@
 """Choose one tree of the frontier by a rule, state the reason, and show the frontier as a table."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -77,6 +79,14 @@ class SelectionRule:
                     "instability is worth: choose('weighted', instability_weight=0.001)."
                 )
             check_number("instability_weight", self.instability_weight)
+
+
+def make_selection_rule(parameters: Mapping[str, Any], **changes: Any) -> SelectionRule:
+    """Make the selection rule of the parameters of a stable tree, with changes."""
+    rule = {each.name: parameters[each.name] for each in fields(SelectionRule) if each.name in parameters}
+    if parameters.get("method", "consensus") != "consensus" or isinstance(rule.get("max_leaf_nodes"), str):
+        rule["max_leaf_nodes"] = None  # no limit for the choice
+    return SelectionRule(**{**rule, **changes})
 
 
 def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:

@@ -10,7 +10,7 @@ from holdfast._choices import (
     TEACHER_NAMES,
 )
 from holdfast.errors import ParameterError
-from holdfast.growth.rules import GrowthRules
+from holdfast.growth.rules import CART, GrowthRules
 from holdfast.parallel.tasks import check_jobs
 
 DEPTH_5 = GrowthRules(max_depth=5)
@@ -67,6 +67,10 @@ class StabilityRules:
             f"{name}={value!r}" for name, value in explicit.items() if value != getattr(type(self), name)
         ]
         return f"StabilityRules({', '.join(texts)})"
+
+
+# Parameters that hold what few people set, and the values that are used for those that are not given.
+GROUPS: dict[str, Any] = {"growth_rules": CART, "stability_rules": StabilityRules()}
 
 
 @dataclass(frozen=True)
