@@ -128,6 +128,7 @@ def command(
                     changes=chosen,
                     n_repeats=repeats,
                     test_size=test,
+                    horizon=settings.horizon,
                     groups=rows.groups,
                     stage=rows.stage,
                     sample_weight=table.weight,

@@ -174,6 +174,7 @@ def command(
                     rows.features,
                     rows.y,
                     cv=folds,
+                    horizon=settings.horizon,
                     scoring=metrics,
                     sample_weight=table.weight,
                     **division,

@@ -31,6 +31,7 @@ METHODS_OF = {
 OF_TASK = {
     "loss_matrix": "classification",
     "priors": "classification",
+    "class_weight": "classification",
     "monotonic_class": "classification",
     "quantile": "regression",
 }
@@ -137,6 +138,8 @@ class DataSettings(CellSettings):
         self._check_types(bool, "True or False", "keep_ids", "drop_missing_target")
         check_choice("task", self.task, (None, *TASKS))
         self._check_target()
+        if isinstance(self.horizon, Real) and not isinstance(self.horizon, bool):
+            object.__setattr__(self, "horizon", float(self.horizon))
         pairs = self.ordered.items() if isinstance(self.ordered, Mapping) else self.ordered
         ordered = tuple((str(column), _order(f"ordered={names!r}", names)) for column, names in pairs)
         columns = [column for column, _ in ordered]

@@ -26,7 +26,8 @@ from holdfast.distance.diff import TreeDiff, tree_diff
 from holdfast.distance.diff_text import brief_sections, row_count
 from holdfast.errors import ModelCardError, ParameterError, PolicyError
 from holdfast.estimators.density import DensityTree
-from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
+from holdfast.estimators.stable import StableTreeEstimator
+from holdfast.evaluate.methods import make_estimator
 from holdfast.governance.change_summary import (
     DecisionRule,
     RowsProfile,
@@ -469,7 +470,7 @@ def write_page(run: UpdateRun, folder: Path) -> None:
 
 # -- the deployed model -----------------------------------------------------------------------------------
 
-Updating = StableTreeClassifier | StableTreeRegressor
+Updating = StableTreeEstimator
 ROLES = ("stage", "groups", "weight")  # of columns that are not features
 
 
@@ -534,7 +535,7 @@ def _make_updating(model: Any, name: str) -> tuple[Updating, str]:
         check_is_fitted(model)
         return copy.copy(model), ""
     tree = as_tree(model)
-    estimator = StableTreeClassifier() if tree.schema.target.is_classes else StableTreeRegressor()
+    estimator: Updating = make_estimator("stable", tree.schema.target.task)
     estimator.from_tree(tree)
     for attribute in ("decision_threshold_", "positive_class_"):
         if hasattr(model, attribute):
