@@ -115,10 +115,10 @@ def audit_legend(audit: RetrainAudit, headings: Iterable[str] | None = None) -> 
     moved = (
         "probabilities" if audit.target.is_classes else "predictions, in standard deviations of the target"
     )
-    ranked = "predictions"
+    ranked, unit = "predictions", "in standard deviations"
     if audit.target.hazard is not None:
         moved = f"predicted {name_survival(audit.target.hazard)}, from 0 to 1"
-        ranked = "risks, with ties (tau-b)"
+        ranked, unit = "risks, with ties (tau-b)", "from 0 to 1"
     meanings = {
         **names,
         "distance": f"between the trees, label weight {audit.label_weight:g}",
@@ -130,7 +130,7 @@ def audit_legend(audit: RetrainAudit, headings: Iterable[str] | None = None) -> 
         "same root": "pairs of trees whose first split is on the same feature",
         "identical": "nothing changed",
         "trees that agree": "share of trees trained on resampled data that agree with the decision",
-        "width of the interval": "of nine of ten trees trained on resampled data, in standard deviations",
+        "width of the interval": f"of nine of ten trees trained on resampled data, {unit}",
     }
     shown = (
         set(headings)

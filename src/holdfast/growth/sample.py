@@ -142,6 +142,9 @@ def fixed_point_sample(table: Table, rules: GrowthRules) -> FixedPointSample:
     target = table.schema.target
     criterion = get_criterion(rules.criterion_name, target.is_classes)
     repeats, importance, exponent = scale_weights(table, rules)
+    # Part of the rows of a survival tree may have no event, as those of a fold.
+    if criterion.is_rate and table.survival is None and not np.any(table.target[repeats > 0]):
+        raise DataError(f"criterion={criterion.name!r} needs at least one target above 0, and all are 0.")
     fixed = fixed_point(table.target, len(target.classes), criterion, repeats, importance, exponent)
     losses = read_loss_matrix(rules.loss_matrix, target.classes)
     return fixed if losses is None else _with_losses(fixed, losses)
@@ -382,8 +385,6 @@ def center_target(target: NDArray[np.float64], criterion: Criterion) -> FloatArr
     if criterion.is_rate:
         if target.min() < 0:
             raise DataError(f"criterion={criterion.name!r} needs targets of at least 0, and some are below.")
-        if not np.any(target > 0):
-            raise DataError(f"criterion={criterion.name!r} needs at least one target above 0, and all are 0.")
         return target
     middle = target.min() / 2 + target.max() / 2
     return np.asarray(target - middle, np.float64)
