@@ -104,14 +104,17 @@ def read_survival(y: Any, n_rows: int | None = None, rows: RowLabels | None = No
 
 
 def is_survival(y: Any) -> bool:
-    """Return True if y can only be times to an event: an array with fields, or a tuple of columns.
+    """Return True if y can only be times to an event: an array with fields, a frame or a tuple of columns.
 
     >>> is_survival(([5.0, 8.0], [True, False])), is_survival([5.0, 8.0])
     (True, False)
     """
     if isinstance(y, tuple):
         return len(y) in (2, 3) and all(hasattr(line, "__len__") and not isinstance(line, str) for line in y)
-    return isinstance(y, np.ndarray) and y.dtype.names is not None
+    if isinstance(y, np.ndarray):
+        return y.dtype.names is not None
+    columns = y if isinstance(y, Mapping) else getattr(y, "columns", ())
+    return len(columns) in (2, 3)
 
 
 def _name_columns(y: Any) -> dict[str, Any]:
