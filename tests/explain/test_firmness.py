@@ -22,7 +22,7 @@ from holdfast import (
 )
 from holdfast.errors import ModelError, ParameterError
 from holdfast.explain import firmness as firmness_module
-from holdfast.explain.firmness import ReferenceTrees
+from holdfast.explain.firmness import ReferenceTrees, compare_firmness
 from holdfast.stable.consensus.distil import set_posterior_values
 from holdfast.tree.monotone import set_losses
 
@@ -251,3 +251,19 @@ def test_an_explanation_tells_how_many_trees_agree_if_the_row_has_their_columns(
     )
     references = ReferenceTrees.of([by_dose])
     assert explain_row(only_age.with_schema(wider), {"age": 45.0}, references=references).firmness is None
+
+
+def test_an_update_tells_whose_answers_are_no_longer_firm() -> None:
+    model = MODELS["two classes"]()
+    new, risk = patients(200, seed=7)
+    before = model.predict_firmness(new)
+    model.update(new, np.where(risk + (new["ward"] == "east") > 5.5, "yes", "no"), validation=None)
+    model.select_step(0)
+    assert model.update_.firmness is None  # the tree is kept
+    model.select_step(len(model.update_.steps) - 1)
+    lost = int((before.is_firm() & ~model.predict_firmness(new).is_firm()).sum())
+    old, now = model.update_.firmness
+    assert sorted(old.share.tolist()) == sorted(before.share.tolist())
+    assert sorted(now.share.tolist()) == sorted(model.predict_firmness(new).share.tolist())
+    assert f"{lost} of 200 rows" in compare_firmness(old, now).note
+    assert compare_firmness(old, now).note in str(model.update_).replace("\n", " ")

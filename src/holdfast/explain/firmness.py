@@ -148,6 +148,32 @@ class Firmness(ViewMixin):
 _QUARTERS = ("a quarter has at most", "half", "three quarters")
 
 
+def compare_firmness(before: Firmness, after: Firmness) -> TextTable:
+    """Tabulate how firm the answers for the same rows were and are, with a note on those that lost.
+
+    >>> import numpy as np
+    >>> one, other = (Firmness(np.array(each), *np.zeros((3, 2)), 20, "p") for each in ([1, 1], [1, 0.8]))
+    >>> compare_firmness(one, other).note
+    '1 of 2 rows (50 %) had a firm answer, and no longer have.'
+    """
+    both = [part for each in (before, after) for part in each._view().parts if isinstance(part, TextTable)]
+    rows = [[*old[:2], new[1]] for old, new in zip(*(each.rows for each in both), strict=True)]
+    if before.share is None or after.share is None:
+        wider = after.spread > before.spread
+        title, headings = "How firm the estimates are for these rows", ["rows", "width before", "now"]
+        words = "have a wider interval than before"
+    else:
+        wider = before.is_firm() & ~after.is_firm()
+        title, headings = (
+            "How firm the answers are for these rows",
+            ["trees that agree", "rows before", "now"],
+        )
+        words = "had a firm answer, and no longer have"
+    share = rounded_percent(float(wider.mean())) if len(wider) else "0 %"
+    note = f"{wider.sum():,} of {pluralize(len(wider), 'row')} ({share}) {words}."
+    return TextTable(headings, rows, title=title, note=note, sides="<>>")
+
+
 def levels() -> list[tuple[float, float]]:
     """List the lines of tables of firmness, each from one share to below another, the lowest first."""
     return list(zip((0.0, *LEVELS), (*LEVELS, np.inf), strict=True))

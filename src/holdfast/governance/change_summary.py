@@ -583,9 +583,19 @@ def change_summary(
         "periods": period_facts(before, schema, table, origin, text),
         "outputs": outputs.facts(),
         "subgroups": outputs.subgroup_facts(columns, n_bands, model_card.min_subgroup_rows),
+        "firmness": _firmness_facts(update),
         "edits": {"old": edit_facts(update.deployed), "new": edit_facts(update.tree)},
         "profile": None if after is None else after.to_dict(),
     }
+
+
+def _firmness_facts(update: TreeUpdate) -> dict[str, Any] | None:
+    """Count the new rows with a firm answer before and after, and those that lost it; None if unknown."""
+    if update.firmness is None or update.firmness[0].share is None:
+        return None
+    before, after = (each.is_firm() for each in update.firmness)
+    lost = int((before & ~after).sum())
+    return {"rows": len(before), "firm_before": int(before.sum()), "firm": int(after.sum()), "lost": lost}
 
 
 def _held_out_rows(table: Table, held_out: Table) -> BoolArray:

@@ -44,7 +44,7 @@ from holdfast.tree.rules import Condition, Rule, value_text
 from holdfast.tree.rules_text import FULL_LIST, condition_text, rule_outcome_text
 from holdfast.tree.stats import positive_class
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.update.update import path_table, taken_sentence
+from holdfast.update.update import firmness_parts, path_table, taken_sentence
 
 CHANGE, RECORD = "change", "risk manager"
 LONGEST_MARK, MOST_MARKED = 32, 3  # letters of a mark in a drawing, and categories in it
@@ -610,6 +610,7 @@ def _affected_section(run: UpdateRun) -> PageSection:
     )
     if run.facts["subgroups"]:
         parts.append(_subgroup_table(run.facts["subgroups"], mean))
+    parts += firmness_parts(run.update)
     return PageSection("touched", "Who is affected", CHANGE, parts)
 
 

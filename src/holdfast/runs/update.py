@@ -71,7 +71,7 @@ from holdfast.scoring.calibration import UNKNOWN, ObservedExpected
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 from holdfast.update.path import KEEP
-from holdfast.update.update import TreeUpdate, changes_text, path_parts, update_summary
+from holdfast.update.update import TreeUpdate, changes_text, firmness_parts, path_parts, update_summary
 
 
 def update_run(
@@ -550,7 +550,8 @@ def _make_updating(model: Any, name: str) -> tuple[Updating, str]:
 def update_run_view(run: UpdateRun) -> View:
     """Make the view of an update: summary, path, changes, and the verdict of the policy."""
     policy = "" if run.verdict is None else run.verdict.table()
-    return View(*summary_sentences(run), *path_parts(run.update), *brief_sections(run.diff), policy)
+    parts = [*path_parts(run.update), *brief_sections(run.diff), *firmness_parts(run.update)]
+    return View(*summary_sentences(run), *parts, policy)
 
 
 def summary_sentences(run: UpdateRun) -> list[str]:

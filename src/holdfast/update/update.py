@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import isnan, nan
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -22,8 +24,8 @@ from holdfast.data.target import count_effective_rows
 from holdfast.distance.costs import DistanceSettings
 from holdfast.distance.diff import TreeDiff, tree_diff
 from holdfast.distance.diff_text import split_texts
-from holdfast.errors import ParameterError
-from holdfast.explain.firmness import ReferenceTrees
+from holdfast.errors import ParameterError, SchemaMismatch
+from holdfast.explain.firmness import Firmness, ReferenceTrees, compare_firmness
 from holdfast.governance.policy import ChangePolicy
 from holdfast.governance.verdict import PolicyLine, PolicyVerdict
 from holdfast.growth.shrinkage import loss_of
@@ -124,6 +126,22 @@ class TreeUpdate(ViewMixin):
         """False if the policy forbids the step, so that the deployed tree stays in use."""
         return self.verdict is None or self.verdict.passed or self.is_forced
 
+    @cached_property
+    def firmness(self) -> tuple[Firmness, Firmness] | None:
+        """How firm the answers for the new rows are: of the deployed tree, and of the step that is taken.
+
+        None if either has no reference trees, or if the tree is kept.
+        """
+        before = None if self.rows is None else self.rows.references
+        if before is None or self.rows is None or self.references is None:
+            return None
+        if self.steps[self.taken].kind == KEEP:
+            return None
+        with suppress(SchemaMismatch):  # a reference tree splits on a column that is of another kind now
+            old, new = before.firmness(self.deployed, self.rows.new), self.references
+            return old, new.firmness(self.tree, self.rows.new)
+        return None
+
     def judge(self, policy: ChangePolicy | None, *, force: bool = False) -> TreeUpdate:
         """Judge the step that is taken by a policy.
 
@@ -171,7 +189,7 @@ class TreeUpdate(ViewMixin):
 
     def _view(self) -> View:
         verdict = [] if self.verdict is None else [self.verdict.summary, self.verdict.table()]
-        return View(update_summary(self), *path_parts(self), *verdict)
+        return View(update_summary(self), *path_parts(self), *firmness_parts(self), *verdict)
 
 
 class UpdateData(NamedTuple):
@@ -426,6 +444,11 @@ def path_parts(update: TreeUpdate) -> list[str | TextTable | Section]:
         lines.append(f"{_steps_text(without)} {verb} no score: {NO_HOLDOUT_TREE}.")
     table = path_table(update)
     return [table, Section("What each step changes", lines), explain_headings(table.headings)]
+
+
+def firmness_parts(update: TreeUpdate) -> list[TextTable]:
+    """Show whose answers are less firm than before, if reference trees tell."""
+    return [] if update.firmness is None else [compare_firmness(*update.firmness)]
 
 
 def update_summary(update: TreeUpdate) -> str:
