@@ -111,3 +111,10 @@ def test_each_leaf_of_the_picture_has_an_observed_and_a_predicted_curve() -> Non
     assert tree.to_svg().count('stroke-width="1.4"') == 2
     assert len(plot_tree(tree).ax_.patches) > 0
     assert 'stroke-width="1.4"' not in tree.replace(curves=None).to_svg()
+
+
+def test_weighted_events_are_fractions_and_said_to_be_by_weight() -> None:
+    X, y = made_rows()
+    tree = SurvivalTree(max_depth=1).fit(X, y, sample_weight=np.linspace(0.5, 1.5, len(X))).tree_
+    assert "events by weight" in str(tree)
+    assert "events by weight in" in rules_text(tree)

@@ -469,6 +469,15 @@ def name_survival(hazard: Hazard) -> str:
     return f"{number}-{noun} survival" if noun in PER_YEAR else f"survival to {f'{number} {noun}'.strip()}"
 
 
+def join_value(name: str, value: str) -> str:
+    """Join a name and its value, so that the time in the name is no part of the value.
+
+    >>> join_value("5-year survival", "83 %"), join_value("survival to 2,500", "83 %"), join_value("", "7")
+    ('5-year survival 83 %', 'survival to 2,500: 83 %', '7')
+    """
+    return f"{name}{':' if name.startswith('survival to') else ''} {value}".strip()
+
+
 def time_text(time: float, unit: str | None = None) -> str:
     """Format a time with its unit, in years where that is a whole number.
 
@@ -489,7 +498,7 @@ def _measure_time(time: float, unit: str | None) -> tuple[str, str]:
         is_whole = abs(time - years * PER_YEAR[noun]) <= (0.75 if noun == "day" else 0.0)
         if years > 0 and (is_whole or (noun == "day" and time == 365 * years)):
             time, noun = years, "year"
-    return f"{time:,.0f}" if time == round(time) else number_text(time), noun
+    return f"{time:,.0f}" if time == round(time) else number_text(time, 4), noun
 
 
 # -- hazards, risks and survival -----------------------------------------------------------------------------

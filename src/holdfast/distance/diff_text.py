@@ -22,7 +22,7 @@ from holdfast._text import (
     rows_text,
 )
 from holdfast._view import Section, TextTable, View
-from holdfast.data.survival import name_survival
+from holdfast.data.survival import join_value, name_survival
 from holdfast.distance.diff import ConditionChange, RuleChange, SplitChange, TreeDiff, is_missing_moved
 from holdfast.distance.diff_rows import RowChanges
 from holdfast.scoring.calibration import LITTLE, MUCH
@@ -604,8 +604,8 @@ def outcome_change_text(old: Rule, new: Rule, positive: int | None) -> str:
     """Return the prediction of the new rule, with that of the old one if it differs."""
     if not new.target.is_classes:
         before, after = (value_text(rule.target, rule.value[0]) for rule in (old, new))
-        name = f"{new.statistic} " if new.target.is_survival else ""
-        return f"THEN {name}{after}" + (f" (was {before})" if before != after else "")
+        text = join_value(new.statistic, after) if new.target.is_survival else after
+        return f"THEN {text}" + (f" (was {before})" if before != after else "")
     classes = rule_outcome_text(old), rule_outcome_text(new)
     chances = _chance_text(old, positive), _chance_text(new, positive)
     text = f"THEN {classes[1]}, {chances[1]}"

@@ -30,7 +30,7 @@ from holdfast.adapters import as_tree
 from holdfast.data.encode import encode_rows, list_required_columns
 from holdfast.data.frame import Frame, make_frame
 from holdfast.data.schema import Label, Target
-from holdfast.data.survival import name_survival, survive_horizon
+from holdfast.data.survival import join_value, name_survival, survive_horizon
 from holdfast.errors import ParameterError
 from holdfast.explain.counterfactuals import (
     ChangeLimits,
@@ -514,7 +514,7 @@ def _mean_words(outcome: LeafOutcome) -> str:
 
 def _prediction(outcome: LeafOutcome) -> str:
     if outcome.survival is not None:
-        return f"{outcome.statistic} {rounded_percent(outcome.survival.survival)}"
+        return join_value(outcome.statistic, rounded_percent(outcome.survival.survival))
     if outcome.label is None:
         return f"{outcome.statistic} {number_text(float(outcome.prediction), DIGITS)}".strip()
     return label_text(outcome.prediction)

@@ -315,6 +315,8 @@ class Fitted:
     @property
     def outcome(self) -> str:
         """The target with the positive class: stroke = yes."""
+        if self.target.is_survival:
+            return f"survival (event: {_name(self.target.name)})"
         if self.positive is None:
             return _name(self.target.name)
         return f"{_name(self.target.name)} = {_name(format_class_names(self.target)[self.positive])}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast._text import label_text, number_text, probability_text, rounded_percent
 from holdfast.data.schema import Feature, Label, Target
-from holdfast.data.survival import name_survival, survive_horizon
+from holdfast.data.survival import join_value, name_survival, survive_horizon
 from holdfast.tree.monotone import compute_threshold
 from holdfast.tree.stats import format_statistic, parse_quantile, positive_class
 from holdfast.tree.tree import KNOWN, LEAF, Tree
@@ -355,7 +355,7 @@ def format_outcome(tree: Tree, node: int) -> str:
     """Format the prediction of the node: class, mean, named quantile or survival, as in "median 3.5"."""
     if tree.schema.target.is_classes:
         return format_class_names(tree.schema.target)[int(tree.outcome[node])]
-    return f"{format_leaf_statistic(tree)} {format_value(tree, node)}".strip()
+    return join_value(format_leaf_statistic(tree), format_value(tree, node))
 
 
 def format_value(tree: Tree, node: int) -> str:

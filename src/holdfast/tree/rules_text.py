@@ -29,6 +29,7 @@ from holdfast._text import (
     shorten,
 )
 from holdfast.data.schema import Label, Target
+from holdfast.data.survival import join_value
 from holdfast.errors import ParameterError
 from holdfast.tree.build import Node
 from holdfast.tree.edit import Edit, find_valid_edits
@@ -167,7 +168,7 @@ def rule_outcome_text(rule: Rule) -> str:
     """Format the prediction of a rule: class, mean, or named quantile."""
     if rule.target.is_classes:
         return format_class_names(rule.target)[rule.target.classes.index(rule.outcome)]
-    return f"{rule.statistic} {value_text(rule.target, rule.value[0])}".strip()
+    return join_value(rule.statistic, value_text(rule.target, rule.value[0]))
 
 
 def other_classes_text(rule: Rule, most: int | None = None) -> str:
@@ -214,7 +215,7 @@ class _SupportText:
         if not rule.target.is_survival:
             return f"{printable(rule.target.name)} = {rule_outcome_text(rule)}"
         found = node_survival(self.tree, rule.leaf)
-        return f"{rule.statistic} {survival_text(found)}, risk {risk_text(found.risk)}"
+        return f"{join_value(rule.statistic, survival_text(found))}, risk {risk_text(found.risk)}"
 
     def text(self, rule: Rule) -> str:
         """Format probability and rows of one rule."""

@@ -17,6 +17,7 @@ from holdfast.data.survival import (
     count_events,
     cumulative_hazard,
     find_median,
+    join_value,
     kaplan_meier,
     lost_fraction,
     name_survival,
@@ -234,17 +235,22 @@ def risk_text(risk: float) -> str:
 
 def events_text(found: NodeSurvival, in_words: bool = True) -> str:
     """Format events and rows: "7 events in 33 rows", or "7 of 33"."""
-    number = _events_number(found)
+    number, by_weight = _events_number(found)
     if not in_words:
         return f"{number} of {count_text(found.n_rows)}"
-    return f"{number} {'event' if number == '1' else 'events'} in {pluralize(found.n_rows, 'row')}"
+    return f"{number} event{'s' * (number != '1')}{by_weight} in {pluralize(found.n_rows, 'row')}"
 
 
-def _events_number(found: NodeSurvival) -> str:
-    """Format the number of events, to one decimal and marked if weights make it a fraction."""
-    if abs(found.n_events - round(found.n_events)) < 1e-3:
-        return count_text(round(found.n_events))
-    return f"{number_text(round(found.n_events, 1))} (by weight)"
+def _events_number(found: NodeSurvival) -> tuple[str, str]:
+    """Format the number of events, with a remark if weights make it a fraction."""
+    if is_counted(found):
+        return count_text(round(found.n_events)), ""
+    return number_text(round(found.n_events, 1)), " by weight"
+
+
+def is_counted(found: NodeSurvival) -> bool:
+    """Return True unless weights make the number of events a fraction."""
+    return abs(found.n_events - round(found.n_events)) < 1e-3
 
 
 def median_text(tree: Tree, found: NodeSurvival) -> str:
@@ -264,12 +270,15 @@ def survival_sentence(target: Target, found: NodeSurvival, noun: str = "row") ->
     risk = f"The risk is {risk_text(found.risk)} times that of all {plural(noun)}."
     if not found.n_rows:
         return f"There is no known {noun} like this. {risk}"
-    text = f"Of {pluralize(found.n_rows, noun)} like this, {_events_number(found)} had the event"
+    number, by_weight = _events_number(found)
+    number = "none" if number == "0" else f"{number}{by_weight}"
+    text = f"Of {pluralize(found.n_rows, noun)} like this, {number} had the event"
     if found.observed is None or found.interval is None:
         return f"{text}; none was observed for {time_text(found.horizon, target.hazard.unit)}. {risk}"
     median = "not reached" if found.median is None else time_text(found.median, target.hazard.unit)
-    observed = f"{rounded_percent(found.observed)} ({percent_range(*found.interval)})"
-    return f"{text}; observed {name_survival(target.hazard)} {observed}, median {median}. {risk}"
+    ends = f"{rounded_percent(found.observed)} ({percent_range(*found.interval)})"
+    observed = join_value(name_survival(target.hazard), ends)
+    return f"{text}; observed {observed}, median {median}. {risk}"
 
 
 def survival_lines(tree: Tree) -> list[str]:

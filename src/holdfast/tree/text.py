@@ -28,7 +28,7 @@ from holdfast._text import (
     wrap_lines,
 )
 from holdfast._view import format_columns
-from holdfast.data.survival import survive_horizon
+from holdfast.data.survival import join_value, survive_horizon
 from holdfast.errors import ParameterError
 from holdfast.tree.leaf_evidence import FEW_ROWS, LeafOutcome, class_outcome
 from holdfast.tree.rules import (
@@ -58,6 +58,7 @@ from holdfast.tree.rules_text import (
 from holdfast.tree.stats import positive_class
 from holdfast.tree.survival import (
     events_text,
+    is_counted,
     median_text,
     node_survival,
     risk_text,
@@ -142,9 +143,10 @@ def _columns(tree: Tree, leaves: list[int], positive: int | None) -> list[str]:
 
 def _survival_columns(tree: Tree, leaves: list[int]) -> list[str]:
     """Return the heading and one line per leaf: survival, risk, events, and the median where there is one."""
-    rows = [[format_leaf_statistic(tree), "risk", "events", "median"]]
-    for leaf in leaves:
-        found = node_survival(tree, leaf)
+    known = [node_survival(tree, leaf) for leaf in leaves]
+    events = "events" if all(map(is_counted, known)) else "events by weight"
+    rows = [[format_leaf_statistic(tree), "risk", events, "median"]]
+    for found in known:
         events = events_text(found, in_words=False)
         rows.append([survival_text(found), risk_text(found.risk), events, median_text(tree, found)])
     kept = 4 if any(row[3] for row in rows[1:]) else 3
@@ -504,6 +506,6 @@ def _leaf_text(tree: Tree, node: int, positive: int | None) -> str:
         value = f"{value}, {probability_name(target, positive)} = {probability}"
     if target.is_survival:
         found = node_survival(tree, node)
-        own = f"{format_leaf_statistic(tree)} {survival_text(found)}"
+        own = join_value(format_leaf_statistic(tree), survival_text(found))
         return f"{own}, risk {risk_text(found.risk)}, {events_text(found)}"
     return f"{printable(target.name)} = {value}, {rows_text(float(tree.count[node]))}"
