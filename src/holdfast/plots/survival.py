@@ -56,7 +56,7 @@ class SurvivalDisplay(Display):
     >>> time, event = [100.0 - row[0] for row in X], [row[0] % 3 > 0 for row in X]
     >>> display = SurvivalDisplay.from_estimator(SurvivalTree(max_depth=1).fit(X, (time, event)))
     >>> [(each.rule, round(each.survival, 2)) for each in display.leaves]
-    [('x0 <= 47.5', 0.63), ('x0 > 47.5', 0.22)]
+    [('x0 <= 54.5', 0.28), ('x0 > 54.5', 0.01)]
     """
 
     leaves: tuple[LeafCurves, ...]  # the best survival first
