@@ -3,9 +3,9 @@
 Two samples of 75 % that share half train a stable tree each, as in the study of retraining. On 30 % of the
 rows, which neither has seen, the share of reference trees of the first that agree with its decision is set
 against the decisions that the second changes: the AUC of 1 - share, next to that of the distance of the
-probability to the threshold, and the share of changed rows by level of firmness, with standard errors over
-the pairs. Then the size of the model files with and without reference trees, and the time that 100,000 rows
-take.
+probability to the threshold, and the share of changed rows, and of wrong answers, by level of firmness, with
+standard errors over the pairs. Then the size of the model files with and without reference trees, and the
+time that 100,000 rows take.
 
     python -m benchmarks.studies.firmness --reps 2 --sets titanic,stroke --out rows.csv
 """
@@ -31,9 +31,11 @@ MANY_ROWS = 100_000
 AGAINST = ("1 - firmness", "distance to the threshold")
 
 
-def one_pair(name: str, rows: Rows, rep: int) -> tuple[dict[str, Any], FirmnessPair]:
-    """The figures of one division of the rows, and the firmness and the changes of its test rows."""
-    X, X_test, y, _ = train_test_split(rows.X, rows.y, test_size=0.3, random_state=100 + rep, stratify=rows.y)
+def one_pair(name: str, rows: Rows, rep: int) -> tuple[dict[str, Any], FirmnessPair, FirmnessPair]:
+    """The figures of one division of the rows; of its test rows, firmness and changes, and errors."""
+    X, X_test, y, y_test = train_test_split(
+        rows.X, rows.y, test_size=0.3, random_state=100 + rep, stratify=rows.y
+    )
     order, n = np.random.default_rng(rep).permutation(len(X)), len(X)
     samples = order[: int(0.75 * n)], order[int(0.25 * n) :]
     first, second = (
@@ -48,8 +50,9 @@ def one_pair(name: str, rows: Rows, rep: int) -> tuple[dict[str, Any], FirmnessP
         for each in (1 - firmness.share, near)
     ]
     figures = {"set": name, "rep": rep, **dict(zip(AGAINST, aucs, strict=True)), "changed": changed.mean()}
-    pair = FirmnessPair(firmness.share, changed.astype(float), np.ones(len(changed)))
-    return {**figures, **sizes(first), "seconds": seconds(first, X_test)}, pair
+    found = (changed, first.predict(X_test) != y_test)
+    pairs = (FirmnessPair(firmness.share, each.astype(float), np.ones(len(each))) for each in found)
+    return {**figures, **sizes(first), "seconds": seconds(first, X_test)}, *pairs
 
 
 def sizes(model: StableTreeClassifier) -> dict[str, Any]:
@@ -75,7 +78,7 @@ def seconds(model: StableTreeClassifier, X: pd.DataFrame) -> float:
     return min(taken)
 
 
-def report(figures: pd.DataFrame, pairs: list[FirmnessPair]) -> None:
+def report(figures: pd.DataFrame, changed: list[FirmnessPair], wrong: list[FirmnessPair]) -> None:
     """Print the tables."""
     print(f"\nBY SET\n{figures.drop(columns='rep').groupby('set', sort=False).mean().round(3).to_string()}")
     known = figures.dropna(subset=list(AGAINST))
@@ -83,8 +86,9 @@ def report(figures: pd.DataFrame, pairs: list[FirmnessPair]) -> None:
     print(f"\nAUC FOR A CHANGED CLASS ({len(known)} of {len(figures)} pairs have changes)")
     for title, values in (*((name, known[name]) for name in AGAINST), ("difference", gap)):
         print(f"{title:28} {values.mean():.3f} ± {values.std(ddof=1) / len(values) ** 0.5:.3f}")
-    print("\nBY LEVEL OF FIRMNESS (± standard errors over the pairs)")
-    print(pd.DataFrame(firmness_reliability(pairs, True)).round(4).to_string(index=False))
+    for title, pairs in (("CHANGED", changed), ("WRONG (as changed)", wrong)):
+        print(f"\n{title} BY LEVEL OF FIRMNESS (± standard errors over the pairs)")
+        print(pd.DataFrame(firmness_reliability(pairs, True)).round(4).to_string(index=False))
 
 
 def main() -> None:
@@ -104,11 +108,11 @@ def main() -> None:
                 {key: round(x, 3) if isinstance(x, float) else x for key, x in found[-1][0].items()},
                 flush=True,
             )
-    figures, pairs = zip(*found, strict=True)
+    figures, changed, wrong = map(list, zip(*found, strict=True))
     frame = pd.DataFrame(figures)
     if args.out:
         frame.to_csv(args.out, index=False)
-    report(frame, list(pairs))
+    report(frame, changed, wrong)
 
 
 if __name__ == "__main__":
