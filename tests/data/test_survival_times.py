@@ -17,6 +17,7 @@ from holdfast.data.survival import (
     estimate_hazard,
     find_median,
     kaplan_meier,
+    make_risk_target,
     read_survival,
 )
 from holdfast.errors import DataError
@@ -165,3 +166,13 @@ def test_a_median_is_reached_when_half_survive_but_for_rounding() -> None:
 def test_nobody_survives_the_event_of_the_last_row_whatever_the_rounding_of_weights() -> None:
     curve = kaplan_meier(EventTable(np.array([1.0]), np.array([0.3333333333]), np.array([0.333333333333])))
     assert curve.survival.tolist() == [0.0]
+
+
+def test_new_events_where_the_known_hazard_does_not_rise_count_as_at_its_next_time() -> None:
+    known, _ = estimate_hazard(read_survival(([3.0, 6.0], [True, True])))
+    y = read_survival(([1.0, 6.0, 5.0, 9.0], [True, True, False, True], [0.0, 4.0, 4.0, 7.0]))
+    rate, _, times = make_risk_target(y, None, known)
+    assert known.cumulative == (0.5, 1.5)
+    # After the last known time the hazard goes on with that of the new rows: one event of one row.
+    assert times.exposure.tolist() == [0.5, 1.0, 0.0, 1.0]
+    assert rate.tolist() == [2.0, 1.0, 0.0, 1.0]

@@ -433,6 +433,10 @@ def make_risk_target(
     else:
         hazard = extend_hazard(known, y, weight)
         exposure = expected_events(hazard, time, entry)
+        # An event at a time of no hazard counts as at the next known time.
+        place = np.minimum(np.searchsorted(hazard.times, time), len(hazard.times) - 1)
+        later = expected_events(hazard, np.array(hazard.times)[place], entry)
+        exposure = np.where(event & (exposure <= 0), later, exposure)
         hazard = known
     # A row that is censored before the first event tells nothing.
     rate = np.divide(event, exposure, out=np.zeros(len(event)), where=exposure > 0)
