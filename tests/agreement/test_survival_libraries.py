@@ -6,7 +6,7 @@ import pytest
 sksurv = pytest.importorskip("sksurv", reason="scikit-survival has the tables and the other implementation")
 from sksurv import datasets, metrics, nonparametric  # noqa: E402
 
-from holdfast import SurvivalTree, Table  # noqa: E402
+from holdfast import SurvivalTree, Table, compare_models, retrain_audit  # noqa: E402
 from holdfast.data.survival import (  # noqa: E402
     count_events,
     cumulative_hazard,
@@ -76,3 +76,28 @@ def test_observed_events_by_the_horizon_are_those_of_the_kaplan_meier_curve(scor
     found = observed_expected(risk[:, None], rows)
     assert found.observed == pytest.approx(1 - survival[times <= horizon][-1], abs=1e-9)
     assert found.low < found.ratio < found.high
+
+
+def test_models_of_scikit_survival_are_compared_and_audited():
+    from sksurv.ensemble import RandomSurvivalForest
+    from sksurv.linear_model import CoxPHSurvivalAnalysis
+    from sksurv.svm import FastSurvivalSVM
+
+    X, y = LOADERS["gbsg2"]()
+    X = X.select_dtypes("number").to_numpy()
+    models = {
+        "tree": SurvivalTree(max_leaf_nodes=4),
+        "forest": RandomSurvivalForest(n_estimators=5, random_state=0),
+        "Cox": CoxPHSurvivalAnalysis(alpha=1e-4),
+    }
+    fold = [(np.arange(500), np.arange(500, 686))]
+    found = compare_models(models, X, y, cv=fold, scoring=["brier", "concordance", "deviance"])
+    # The Brier score of another library's own probabilities, with the censoring of the held-out rows.
+    cox = CoxPHSurvivalAnalysis(alpha=1e-4).fit(X[:500], y[:500])
+    times = brier_times(found.target.hazard)
+    steps = cox.predict_survival_function(X[500:])
+    expected = metrics.integrated_brier_score(y[500:], y[500:], [step(times) for step in steps], times)
+    assert -found.mean[2] == pytest.approx(expected, abs=1e-9)
+    models["SVM"] = FastSurvivalSVM(max_iter=200)
+    audit = retrain_audit(models, X, y, changes="overlap", n_repeats=1)
+    assert [np.isnan(audit.mean(name, "churn")) for name in models] == [False, False, False, True]

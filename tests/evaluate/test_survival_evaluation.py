@@ -168,3 +168,13 @@ def test_a_fold_that_trains_without_events_fails_and_a_single_event_is_fitted():
     assert np.isfinite(models["tree"].fit(X, (time, died)).predict(X)).all()
     with pytest.warns(DataWarning, match="hold out none"), pytest.raises(ModelError, match="no event"):
         compare_models(models, X, (time, died), cv=3)
+
+
+def test_a_forest_has_scores_and_importances_by_the_concordance_out_of_bag():
+    X, y = some_rows()
+    forest = SurvivalForest(n_estimators=20, oob_score=True, permutation_importance=True, random_state=0)
+    forest.fit(X, y)
+    found = forest.importances_
+    assert 0.55 < forest.oob_score_ < forest.score(X, y)
+    assert "concordance" in str(found)
+    assert found.permutation.mean[0] > 0.02

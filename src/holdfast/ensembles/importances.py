@@ -72,15 +72,15 @@ def permutation_importance(
     """Compute the loss of out-of-bag score when each feature is permuted.
 
     The score of each tree on its out-of-bag rows minus the score after the permutation, averaged over the
-    trees that have such rows; by default the accuracy, or the squared error, negated like all losses. A
-    custom feature is a feature of its own: permuting a column does not change its values.
+    trees that have such rows; by default the accuracy, the squared error, negated like all losses, or the
+    concordance. A custom feature is a feature of its own: permuting a column does not change its values.
     """
     check_jobs(n_jobs)
     check_rows_left_out(bagging, table)
     metric = scoring
     if not isinstance(scoring, Metric):
-        target = table.schema.target
-        metric = make_metric(scoring or ("accuracy" if target.is_classes else "squared_error"), target)
+        usual = {"classification": "accuracy", "regression": "squared_error", "survival": "concordance"}
+        metric = make_metric(scoring or usual[table.schema.target.task], table.schema.target)
     X, keys = table.rows(range(table.n_features)), row_keys(table)
     task = partial(_score_losses, bagging, X, TrueValues.of(table), keys, metric)
     tasks = make_batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
@@ -114,8 +114,7 @@ def _score_loss(
     if len(rows) == 0:
         return np.full_like(lost, np.nan)
     X, keys, routes = X[rows], keys[rows], bagging.routes(index)
-    weight = None if true_values.weight is None else true_values.weight[rows]
-    targets = TrueValues(true_values.target, true_values.values[rows], weight)
+    targets = true_values.subset(rows)
     leaves = routes.leaves(freeze(X), freeze(np.arange(len(rows), dtype=np.int32)))
     values = _tree_values(bagging, index, leaves, metric)
     score = metric.value(values, targets)
