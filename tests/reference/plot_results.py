@@ -135,6 +135,7 @@ def audit(figures: dict[str, tuple[float, float, float]], n_repeats: int = 2) ->
         titles={method: method for method in figures},
         changes=("overlap",),
         pairs=Records(tuple(pairs)),
+        firmness=Records(()),
         rows=ChangingRows("overlap", {}, {}, Table.from_arrays([[1.0], [2.0]], ["no", "yes"])),
         target=CLASSES,
         label_weight=1.0,

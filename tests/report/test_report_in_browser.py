@@ -19,6 +19,7 @@ from small_reports import (
     patients,
     report_of,
     small_run,
+    survival_tree,
 )
 
 N_ROWS = 200
@@ -44,7 +45,9 @@ def plain(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", ["small_run", "asking_tree", "number_tree", "consensus_model"])
+@pytest.mark.parametrize(
+    "name", ["small_run", "asking_tree", "number_tree", "consensus_model", "survival_tree"]
+)
 def test_a_page_opens_without_an_error_and_without_a_request(browser: Browser, name: str) -> None:
     browser.open(report_of(name))
     assert browser.run("return document.readyState") == "complete"
@@ -54,7 +57,7 @@ def test_a_page_opens_without_an_error_and_without_a_request(browser: Browser, n
     assert browser.run("return document.querySelectorAll('script').length") == 2
 
 
-@pytest.mark.parametrize("name", ["small_run", "asking_tree", "consensus_model"])
+@pytest.mark.parametrize("name", ["small_run", "asking_tree", "consensus_model", "survival_tree"])
 @pytest.mark.parametrize("width", [400, 1400])
 def test_no_page_is_wider_than_its_window(browser: Browser, name: str, width: int) -> None:
     browser.driver.execute_cdp_cmd(
@@ -75,13 +78,15 @@ def test_no_page_is_wider_than_its_window(browser: Browser, name: str, width: in
 # -- one case through the tree ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["asking_tree", "small_run", "number_tree"])
+@pytest.mark.parametrize("name", ["asking_tree", "small_run", "number_tree", "survival_tree"])
 def test_the_script_says_what_the_model_says(browser: Browser, name: str) -> None:
-    model = {"asking_tree": asking_tree, "small_run": small_run, "number_tree": number_tree}[name]()
+    models = {"asking_tree": asking_tree, "small_run": small_run, "number_tree": number_tree}
+    model = {**models, "survival_tree": survival_tree}[name]()
     frame = strange_rows()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of unseen categories
-        said = model.predict_proba(frame) if name != "number_tree" else model.predict(frame)[:, None]
+        is_number = name in ("number_tree", "survival_tree")
+        said = model.predict(frame)[:, None] if is_number else model.predict_proba(frame)
     browser.open(report_of(name))
     rows = [plain(row) for row in frame.to_dict("records")]
     script = "return arguments[0].map((row) => cases.predict(row))"
@@ -257,11 +262,15 @@ return poor;
 """
 
 
+@pytest.mark.parametrize("name", ["small_run", "survival_tree"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_text_has_a_contrast_of_at_least_four_and_a_half(browser: Browser, scheme: str) -> None:
+def test_all_text_has_a_contrast_of_at_least_four_and_a_half(
+    browser: Browser, scheme: str, name: str
+) -> None:
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    browser.open(report_of("small_run"))
-    browser.find("#case-typical").click()
+    browser.open(report_of(name))
+    if name == "small_run":
+        browser.find("#case-typical").click()
     assert browser.run(CONTRAST) == []
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
