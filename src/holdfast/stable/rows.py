@@ -22,11 +22,13 @@ from holdfast.data.folds import (
 )
 from holdfast.data.resampling import Units
 from holdfast.data.row_keys import unit_keys
+from holdfast.data.survival import LEAST_RISK
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.scoring import formulas
 from holdfast.scoring.formulas import standard_error, weighted_mean
 from holdfast.scoring.metric import Metric, Score, TrueValues
+from holdfast.scoring.survival import concordance
 from holdfast.stable.settings import StabilitySettings
 from holdfast.tree.rules import WARNING
 from holdfast.tree.tree import Tree
@@ -226,9 +228,9 @@ def baseline_test(rows: TrainingSet, metric: Metric, parts: Parts) -> BaselineTe
     The result is None without held-out rows, or if the target is constant.
 
     For every metric it is a test of discrimination: the covariance of predictions and target relative to its
-    standard error or, if that is more, the AUC against 0.5 or, for numbers, the covariance with the ranks. A
-    row that several parts hold out counts once, by its mean prediction. Trees of several folds share most
-    training rows, and the standard error is corrected as Nadeau and Bengio (2003) propose.
+    standard error or, if that is more, the AUC or the concordance against 0.5 or, for numbers, the covariance
+    with the ranks. A row that several parts hold out counts once, by its mean prediction. Trees of several
+    folds share most training rows, and the standard error is corrected as Nadeau and Bengio (2003) propose.
     """
     table, target = rows.table, rows.table.schema.target
     predicted = np.zeros((table.n_rows, max(1, len(target.classes))))
@@ -239,6 +241,8 @@ def baseline_test(rows: TrainingSet, metric: Metric, parts: Parts) -> BaselineTe
         part = table.subset(held_out)
         mean = np.mean([tree.value[tree.apply(part)] for tree in trees], axis=0)
         predicted[held_out] += mean
+        if target.is_survival:  # a score test of Cox's model has logarithms
+            mean = np.log(np.maximum(mean, LEAST_RISK))
         # Within each part: a constant that lacks the rows held out is negatively correlated with them.
         centred[held_out] += mean - _mean(mean, part.weight)
         times[held_out] += 1
@@ -267,6 +271,8 @@ def _test_discrimination(predicted: FloatArray, true_values: TrueValues) -> floa
         measures = [auc._replace(value=auc.value - 0.5)]
     elif rows.survival is not None:  # as in a log-rank test: events less those expected
         truths = [(rows.survival.event - rows.survival.exposure)[:, None]]
+        found = concordance(predicted, rows)
+        measures = [found._replace(value=found.value - 0.5)]
     else:
         in_order = np.sort(rows.values)
         ranks = sum(np.searchsorted(in_order, rows.values, side) / 2 for side in ("left", "right"))
