@@ -57,6 +57,8 @@ def test_predictions_are_those_worked_out_by_hand() -> None:
     assert tree.predict_restricted_mean(rows) == pytest.approx(mean)
     assert tree.predict_restricted_mean(rows, 1.5)[0] == pytest.approx(1 + 0.5 * exp(-old * sums[0]))
     assert tree.score(rows, ([1.0, 2.0], [True, True])) == 1.0
+    with pytest.raises(ParameterError, match="times must be numbers"):
+        tree.predict_survival_function(rows, [np.nan])
 
 
 def test_the_median_is_infinite_where_more_than_half_survive() -> None:

@@ -14,7 +14,6 @@ from holdfast.data.survival import (
     lost_fraction,
     median_times,
     read_survival,
-    survival_function,
 )
 from holdfast.data.table import Table
 from holdfast.data.target import Task
@@ -94,8 +93,7 @@ class SurvivalBase(TableEstimator):
         -------
         array of shape (n_rows, n_times)
         """
-        risks = self.predict(X)
-        return survival_function(self._hazard(), risks, self.event_times_ if times is None else times)
+        return np.exp(-self.predict_cumulative_hazard_function(X, times))
 
     def predict_cumulative_hazard_function(self, X: Any, times: Any = None) -> FloatArray:
         """Predict the cumulative hazard of every row up to each time.
@@ -112,8 +110,10 @@ class SurvivalBase(TableEstimator):
         array of shape (n_rows, n_times)
         """
         risks = self.predict(X)
-        times = self.event_times_ if times is None else times
-        return np.asarray(np.multiply.outer(risks, cumulative_hazard(self._hazard(), times)), np.float64)
+        read = self.event_times_ if times is None else np.asarray(times, np.float64)
+        if np.isnan(read).any():
+            raise ParameterError("times must be numbers, and they have missing values: leave these out.")
+        return np.asarray(np.multiply.outer(risks, cumulative_hazard(self._hazard(), read)), np.float64)
 
     def predict_median(self, X: Any) -> FloatArray:
         """Predict the median survival time of every row.
