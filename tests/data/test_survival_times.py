@@ -17,8 +17,10 @@ from holdfast.data.survival import (
     estimate_hazard,
     find_median,
     kaplan_meier,
+    lost_fraction,
     make_risk_target,
     read_survival,
+    risk_at_fraction,
 )
 from holdfast.errors import DataError
 
@@ -152,6 +154,10 @@ def test_a_stored_hazard_jumps_or_rises() -> None:
     steps, line = (Hazard((2.0, 4.0), (1.0, 2.0), 3.0, is_linear=is_linear) for is_linear in (False, True))
     assert cumulative_hazard(steps, [1.0, 2.0, 3.0, 9.0]).tolist() == [0.0, 1.0, 1.0, 2.0]
     assert cumulative_hazard(line, [1.0, 2.0, 3.0, 9.0]).tolist() == [0.5, 1.0, 1.5, 2.0]
+    # An exponential distribution of rate 2 * 0.5 loses 1 - (1 - exp(-3)) / 3 of the time up to 3.
+    assert lost_fraction(line, 2.0) == pytest.approx(1 - (1 - np.exp(-3)) / 3, abs=1e-5)
+    assert lost_fraction(steps, 2.0) == pytest.approx(1 - (2 + np.exp(-2)) / 3)
+    assert risk_at_fraction(line, lost_fraction(line, 2.0)) == pytest.approx(2.0)
 
 
 # -- Kaplan-Meier --------------------------------------------------------------------------------------------

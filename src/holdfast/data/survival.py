@@ -29,6 +29,7 @@ ENTRY_NAMES = ("entry", "start", "enter")
 MOST_TIMES = 500  # of a stored hazard; of more event times, these are spread evenly
 AT_RISK = 0.1  # fraction of the rows that are observed up to the default horizon
 AT_ONCE = 256  # risks whose survival functions are computed together
+N_STEPS = 200  # up to the horizon, of a hazard that rises evenly
 LEAST_RISK, MOST_RISK = 1e-4, 1e4  # bounds of relative risks that are made from fractions
 
 
@@ -613,6 +614,8 @@ def _steps(hazard: Hazard) -> tuple[FloatArray, FloatArray]:
     """Return the widths of the steps up to the horizon, as fractions of it, and the hazard on each."""
     own = np.array(hazard.times)
     ends = np.append(own[own < hazard.horizon], hazard.horizon)
+    if hazard.is_linear:  # a step has the hazard of its middle
+        ends = np.union1d(ends, hazard.horizon * np.arange(1, N_STEPS + 1) / N_STEPS)
     starts = np.append(0.0, ends[:-1])
     where = (starts + ends) / 2 if hazard.is_linear else starts
     return freeze((ends - starts) / hazard.horizon), freeze(cumulative_hazard(hazard, where))
