@@ -28,6 +28,7 @@ from holdfast import (
     save,
 )
 from holdfast.errors import ModelFileError, ModelFileWarning
+from holdfast.io.document import decode_array
 from holdfast.io.estimator import ESTIMATORS
 from holdfast.io.model_file import model_from_json, model_to_json
 from reference.every_estimator import CLASSIFIERS, REGRESSORS, bytes_of
@@ -505,3 +506,8 @@ def test_more_entries_than_the_file_can_pay_for_are_refused() -> None:
     data = edited(TREE, lambda part: part["parameters"].update(custom_features=[0] * 12_000_000))
     with pytest.raises(ModelFileError, match="entries of an estimator, too many"):
         model_from_json(data, edited=True)
+
+
+def test_an_array_is_read_whatever_form_its_annotation_has_in_this_version_of_numpy() -> None:
+    kind = np.ndarray[Any, np.dtype[np.int64]]
+    assert decode_array(kind, [[1, 2], [3, 4]]).tolist() == [[1, 2], [3, 4]]

@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 from numpy.typing import DTypeLike, NDArray
 
-from holdfast._arrays import BoolArray, FloatArray, LongArray
+from holdfast._arrays import FloatArray, LongArray
 from holdfast.data.schema import Kind
 from holdfast.ensembles.max_features import MaxFeaturesTable
 from holdfast.ensembles.out_of_bag import Curve
@@ -420,16 +420,13 @@ class EstimatorPart(Part):
     fitted: FittedPart  # attributes that fit has set
 
 
-_ARRAY_ENTRIES: dict[Any, tuple[DTypeLike, Any]] = {
-    FloatArray: (np.float64, float | None),
-    LongArray: (np.int64, Integer),
-    BoolArray: (np.bool_, bool),
-}
+_ARRAY_ENTRIES: dict[Any, Any] = {np.float64: float | None, np.int64: Integer, np.bool_: bool}
 
 
 def decode_array(kind: Any, entries: Any) -> NDArray[Any]:
     """Make a vector or matrix of the entries of a list, null as NaN; the `dec_hook` of documents."""
-    dtype, entry = _ARRAY_ENTRIES[kind]
+    (dtype,) = get_args(get_args(kind)[1])  # of numpy.ndarray[shape, numpy.dtype[...]]
+    entry = _ARRAY_ENTRIES[dtype]
     is_matrix = isinstance(entries, list) and bool(entries) and isinstance(entries[0], list)
     rows: Any = list[list[entry]] if is_matrix else list[entry]  # type: ignore[valid-type]
     try:
