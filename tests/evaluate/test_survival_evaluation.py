@@ -135,6 +135,8 @@ def test_an_audit_to_a_horizon_is_the_same_on_any_number_of_jobs():
 def test_a_horizon_is_for_times_to_an_event():
     with pytest.raises(ParameterError, match="horizon is for times"):
         compare_models(["tree"], [[1.0], [2.0]], [0, 1], horizon=3)
+    with pytest.raises(ParameterError, match="before the last time of y, 2:"):
+        compare_models(["tree"], [[1.0], [2.0]], ([1.0, 2.0], [1, 1]), horizon=3)
 
 
 def test_folds_hold_out_events_in_equal_shares():

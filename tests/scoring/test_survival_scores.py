@@ -5,7 +5,7 @@ import pytest
 
 from holdfast import ParameterError, Table
 from holdfast.scoring.calibration import calibration, observed_expected, overall_shift
-from holdfast.scoring.metric import TrueValues, make_metric
+from holdfast.scoring.metric import TrueValues, describe_few_to_learn, describe_too_few, make_metric
 
 NAMES = ("concordance", "uno", "auc", "brier", "deviance")
 
@@ -112,3 +112,13 @@ def test_one_row_and_one_event_are_enough():
     assert table.survival.event.all()
     for name in NAMES:
         assert np.isfinite(score(name, risk, table)).all()
+
+
+def test_few_events_are_named_where_a_score_says_little():
+    _, table = some_rows()
+    rows = TrueValues.of(table)
+    assert describe_too_few(rows) == ""
+    died = table.survival.event
+    few = rows.subset(~died | (np.cumsum(died) <= 2))
+    assert describe_too_few(few) == f"{len(few.values)} rows, 2 events"
+    assert f"{len(few.values)} rows with 2 events" in describe_few_to_learn(few.target, few.values)

@@ -18,7 +18,7 @@ from holdfast.data.folds import read_groups, read_stage, renumber_groups, subset
 from holdfast.data.frame import Frame, make_frame
 from holdfast.data.row_order import find_fixed_order
 from holdfast.data.schema import Schema, Target
-from holdfast.data.survival import is_survival, read_survival
+from holdfast.data.survival import is_survival, read_survival, split_survival
 from holdfast.data.table import Table
 from holdfast.data.target import Task, get_target_name, read_vector
 from holdfast.errors import DataError, DataWarning, ParameterError
@@ -55,6 +55,10 @@ class EvaluationData:
         if horizon is not None and task != "survival":
             raise ParameterError("horizon is for times to an event, which y does not hold: leave it out.")
         line = read_survival(y, n_rows) if task == "survival" else read_vector(y, n_rows)
+        if horizon is not None and horizon >= (last := float(split_survival(line)[0].max())):
+            raise ParameterError(
+                f"horizon={horizon!r} must be before the last time of y, {last:g}: nobody is observed later."
+            )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # every model reads the columns itself
             table = Table.from_arrays(X, line, weight, task=task, target=get_target_name(y), horizon=horizon)

@@ -22,6 +22,7 @@ from holdfast.data.survival import (
 from holdfast.scoring.formulas import LEAST, Estimate, ScoredRows, rank_cases, weighted_mean
 
 N_TIMES = 100  # at which the Brier score is computed
+ROWS_AT_A_TIME = 2**15  # of the losses at these times
 LEAST_SURVIVAL = 1e-300  # before its logarithm is taken
 
 
@@ -76,11 +77,23 @@ def integrated_brier(predicted: FloatArray, rows: ScoredRows) -> Estimate:
     The average is by the trapezoidal rule.
     """
     times, hazard = _times_and_hazard(rows)
-    losses = brier_losses(predicted, rows)
-    inner = brier_times(hazard) < times.time.max()  # nobody is observed later
+    grid, (time, event) = brier_times(hazard), times[:2]
+    inner = grid < time.max()  # nobody is observed later
     inner[:2] = True
-    losses, step = losses[:, inner], int(inner.sum()) - 1
-    return weighted_mean(-(losses.sum(axis=1) - (losses[:, 0] + losses[:, -1]) / 2) / step, rows)
+    step = np.where(inner, 1.0, 0.0)
+    step[[0, inner.sum() - 1]] = 0.5
+    step /= step.sum()
+    at_own, at_grid = (invert_censoring(times, rows.weight, each) for each in (time, grid))
+    at_own = np.where(event, at_own, 0.0)
+    of_rows = np.empty(len(time))
+    for begin in range(0, len(time), ROWS_AT_A_TIME):
+        part = slice(begin, begin + ROWS_AT_A_TIME)
+        survival = predicted[part]
+        if predicted.shape[1] == 1:
+            survival = survival_function(hazard, survival[:, 0], grid)
+        past, present = np.square(survival) * at_own[part, None], np.square(1.0 - survival) * at_grid
+        of_rows[part] = (np.where(time[part, None] <= grid, past, present) * step).sum(axis=1)
+    return weighted_mean(-of_rows, rows)
 
 
 def brier_times(hazard: Hazard) -> FloatArray:
@@ -90,20 +103,6 @@ def brier_times(hazard: Hazard) -> FloatArray:
     array([  2.,   4., 200.])
     """
     return hazard.horizon * np.arange(1, N_TIMES + 1) / N_TIMES
-
-
-def brier_losses(predicted: FloatArray, rows: ScoredRows) -> FloatArray:
-    """Compute the weighted squared error of each row at each of the `brier_times`, (rows, times)."""
-    times, hazard = _times_and_hazard(rows)
-    grid = brier_times(hazard)
-    survival = predicted if predicted.shape[1] > 1 else survival_function(hazard, predicted[:, 0], grid)
-    at_own, at_grid = (invert_censoring(times, rows.weight, each) for each in (times.time, grid))
-    is_past = times.time[:, None] <= grid
-    return np.where(
-        is_past,
-        np.square(survival) * np.where(times.event, at_own, 0.0)[:, None],
-        np.square(1.0 - survival) * at_grid,
-    )
 
 
 def deviance(predicted: FloatArray, rows: ScoredRows) -> Estimate:
@@ -178,7 +177,7 @@ def _compare_pairs(risks: FloatArray, rows: ScoredRows, case: FloatArray) -> Est
     assert times is not None
     rank = np.unique(round_last_digits(risks[:, 0]), return_inverse=True)[1]
     # Order of the ends of observation: at one time, events come before censored rows.
-    key = np.unique(np.stack([times.time, ~times.event], axis=1), axis=0, return_inverse=True)[1].ravel()
+    key = 2 * np.unique(times.time, return_inverse=True)[1] + ~times.event
     # A row is compared with those that end later, without those that have not yet entered.
     parts = [(1.0, key, key)]
     if times.entry is not None:
