@@ -19,8 +19,9 @@ from holdfast.data.schema import Feature, Label
 from holdfast.errors import ParameterError
 from holdfast.plots.display import Display, is_class, label, label_with_note, name_ticks, tree_of
 from holdfast.tree.predict import Routes
-from holdfast.tree.rules import Condition, Rule, tree_rules
+from holdfast.tree.rules import Condition, Rule, tree_rules, value_text
 from holdfast.tree.stats import positive_class
+from holdfast.tree.survival import shown_values
 from holdfast.tree.svg import BLUE, INK, PAPER, darken, lighten, nth_colour
 from holdfast.tree.tree import LEAF, Tree
 
@@ -342,13 +343,13 @@ class PartitionDisplay(Display):
 
     def _colour(self, leaf: int) -> Any:
         if not self.tree.schema.target.is_classes:
-            return NUMBERS(self._norm(self.tree.value[leaf, 0]))
+            return NUMBERS(self._norm(shown_values(self.tree)[leaf, 0]))
         outcome = int(self.tree.outcome[leaf])
         return lighten(nth_colour(outcome), 0.15 + 0.4 * float(self.tree.value[leaf, outcome]))
 
     def _words(self, leaf: int) -> str:
         if not self.tree.schema.target.is_classes:
-            return number_text(float(self.tree.value[leaf, 0]), 3)
+            return value_text(self.tree.schema.target, float(self.tree.value[leaf, 0]), 3)
         shown = int(self.tree.outcome[leaf]) if self.positive is None else self.positive
         name = label(label_text(self.tree.schema.target.classes[shown]), 14)
         return f"{name} {rounded_percent(float(self.tree.value[leaf, shown]))}"
@@ -356,7 +357,7 @@ class PartitionDisplay(Display):
     @property
     def _norm(self) -> Normalize:
         """The colour scale, from the least to the greatest leaf value."""
-        values = self.tree.value[self.tree.feature == LEAF, 0]
+        values = shown_values(self.tree)[self.tree.feature == LEAF, 0]
         return Normalize(float(values.min()), float(values.max()), clip=True)
 
     def _draw_rows(self, ax: Axes) -> None:
@@ -433,6 +434,8 @@ def _points(columns: Sequence[FloatArray]) -> FloatArray:
 
 
 def _target(tree: Tree, y: Any, n_rows: int) -> Any:
+    if tree.schema.target.is_survival:  # times of censored rows have no colour on the scale of survival
+        return None
     values = np.asarray(y, object).ravel()
     if len(values) != n_rows:
         raise ParameterError(f"y has {len(values)} values, and X has {n_rows} rows: give one for each row.")

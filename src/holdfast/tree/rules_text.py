@@ -594,13 +594,13 @@ def support_text(support: float) -> str:
 # -- Edits ---------------------------------------------------------------------------------------------------
 
 
-def edit_text(edit: Edit) -> str:
-    """Describe an edit: before, after, author, date and reason."""
-    before, after = node_text(edit.before), node_text(edit.after)
+def edit_text(edit: Edit, number: str = "") -> str:
+    """Describe an edit: before, after, author, date and reason; `number` names the value of a leaf."""
+    before, after = node_text(edit.before, number), node_text(edit.after, number)
     if edit.kind == "pruned":
         text = f"{before} was pruned to {after}"
     elif edit.kind == "value":
-        text = f"{_value_text(edit.before.value)} became {_value_text(edit.after.value)}"
+        text = f"{_value_text(edit.before.value, number)} became {_value_text(edit.after.value, number)}"
     elif edit.kind == "grown":
         text = f"{before} was grown again: {after}"
     else:
@@ -610,10 +610,10 @@ def edit_text(edit: Edit) -> str:
     return f"{text} ({source})" if source else text
 
 
-def node_text(node: Node) -> str:
+def node_text(node: Node, number: str = "") -> str:
     """Format the split of a node, or the value of a leaf."""
     if node.feature is None:
-        return f"a leaf, {_value_text(node.value)}"
+        return f"a leaf, {_value_text(node.value, number)}"
     name = printable(str(node.feature))
     if node.threshold is not None:
         return (
@@ -625,9 +625,9 @@ def node_text(node: Node) -> str:
     return f"{name} in {{{', '.join(truncate_list(labels, FULL_LIST))}}}"
 
 
-def _value_text(value: Any) -> str:
+def _value_text(value: Any, number: str = "") -> str:
     if not isinstance(value, Mapping):
-        return number_text(value, 4)
+        return f"{number} {number_text(value, 4)}".strip()
     label = max(value, key=lambda each: value[each])
     return f"{label_text(label)} with p = {probability_text(value[label])}"
 
@@ -649,8 +649,9 @@ def edit_marks(tree: Tree, *, at_branches: bool) -> dict[int, str]:
 def edit_lines(tree: Tree) -> list[str]:
     """Describe each edit with its mark, and note if it is no longer in force."""
     in_force = {id(edit) for _, edit in find_valid_edits(tree)}
+    number = "risk" if tree.schema.target.is_survival else ""
     return [
-        f"[{place}] {edit_text(edit)}{'' if id(edit) in in_force else '; changed again since'}"
+        f"[{place}] {edit_text(edit, number)}{'' if id(edit) in in_force else '; changed again since'}"
         for place, edit in enumerate(tree.edits, 1)
     ]
 
