@@ -11,6 +11,7 @@ from holdfast import (
     ChangePolicy,
     Feature,
     Schema,
+    StableSurvivalTree,
     StableTreeClassifier,
     StableTreeRegressor,
     Table,
@@ -267,3 +268,41 @@ def test_an_update_tells_whose_answers_are_no_longer_firm() -> None:
     assert sorted(now.share.tolist()) == sorted(model.predict_firmness(new).share.tolist())
     assert f"{lost} of 200 rows" in compare_firmness(old, now).note
     assert compare_firmness(old, now).note in str(model.update_).replace("\n", " ")
+
+
+# -- survival ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def survival_model() -> Any:
+    rng, frame = np.random.default_rng(5), FRAME
+    time = rng.exponential(np.exp(6.0 - RISK)) + 0.01
+    censored = rng.exponential(3.0, len(time)) + 0.01
+    y = list(zip((time <= censored).tolist(), np.minimum(time, censored).tolist(), strict=True))
+    y = np.array(y, [("event", bool), ("time", float)])
+    return StableSurvivalTree(n_estimators=10, teacher="linear", max_leaf_nodes=4).fit(frame, y)
+
+
+def test_survival_has_the_interval_of_survival_to_the_horizon(survival_model: Any, tmp_path: Any) -> None:
+    found, hazard = survival_model.predict_firmness(FRAME), survival_model.tree_.schema.target.hazard
+    cumulative = max(
+        each for at, each in zip(hazard.times, hazard.cumulative, strict=True) if at <= hazard.horizon
+    )
+    own = np.exp(-survival_model.tree_.values(FRAME)[:, 0] * cumulative)
+    assert found.share is None
+    assert found.estimate == pytest.approx(own, abs=1e-12)
+    risks = [tree.values(FRAME)[:, 0] for tree in survival_model.references.trees]
+    others = np.sort(np.exp(-np.array(risks) * cumulative), axis=0)
+    assert found.low == pytest.approx(others[0], abs=1e-12)  # 5 % of 10 trees
+    assert found.high == pytest.approx(others[9], abs=1e-12)
+    assert ((found.low <= own) & (own <= found.high)).mean() > 0.8
+    assert f"put {found.title} at" in found.sentences()[0]
+    save(survival_model, tmp_path / "model.json")
+    assert load(tmp_path / "model.json").predict_firmness(FRAME).to_frame().equals(found.to_frame())
+
+
+def test_risks_of_references_come_from_the_events_of_their_own_samples(survival_model: Any) -> None:
+    pairs = zip(survival_model.references.trees, survival_model.reference_trees_, strict=True)
+    moved = np.array([np.abs(own.value - of_all_rows.value).max() for own, of_all_rows in pairs])
+    assert 0.01 < moved.min()
+    assert moved.max() < 2.0

@@ -229,22 +229,26 @@ def _estimate_sample_values(
     numbers: Sequence[int],
 ) -> list[FloatArray]:
     """Draw the samples that the references were grown on again, and estimate the values of each."""
+    table = task.table
     trees = [references[number] for number in numbers]
     streams = [(SEED, Branch.STUDENTS, number) for number in numbers]
     samples = draw_all_counts(task.repeats, units, streams)
-    if not settings.has_teacher_values:
-        sample = fixed_point_sample(task.table, _label_rules(task.table, settings))
+    is_posterior, is_survival = settings.leaf_values == "posterior", table.survival is not None
+    if not settings.has_teacher_values or (is_posterior and is_survival):
+        sample = fixed_point_sample(table, _label_rules(table, settings))
         own = [replace(sample, repeats=counts) for counts in samples]
-        trees = refit_all_leaf_values(trees, task.table, own)
-        if shrinkage is not None:
-            trees = [shrink_tree(tree, shrinkage) for tree in trees]
-    elif settings.leaf_values == "posterior":
-        losses = read_loss_matrix(settings.rules.loss_matrix, task.table.schema.target.classes)
+        fitted = refit_all_leaf_values(trees, table, own)
+        if settings.has_teacher_values:
+            fitted = [set_teacher_risks(one, tree) for one, tree in zip(fitted, trees, strict=True)]
+        trees = fitted if shrinkage is None else [shrink_tree(tree, shrinkage) for tree in fitted]
+    if is_posterior:
+        losses = read_loss_matrix(settings.rules.loss_matrix, table.schema.target.classes)
         trees = trees if losses is None else [set_losses(tree, losses) for tree in trees]
-        importance = np.zeros(task.table.n_rows)
+        importance = np.zeros(table.n_rows)
         np.divide(task.weight, task.repeats, out=importance, where=task.repeats > 0)
+        set_values = set_posterior_risks if is_survival else set_posterior_values
         trees = [
-            set_posterior_values(tree, task.table, counts, np.asarray(counts * importance, np.float64))
+            set_values(tree, table, counts, np.asarray(counts * importance, np.float64))
             for tree, counts in zip(trees, samples, strict=True)
         ]
     return [tree.value for tree in trees]
