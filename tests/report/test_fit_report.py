@@ -36,7 +36,9 @@ from holdfast import (
     TreeClassifier,
     fit_run,
     grow,
+    load,
     open_run,
+    save,
     write_report,
 )
 from holdfast.errors import ModelCardError, ReportWarning
@@ -500,3 +502,12 @@ def test_a_form_without_room_for_reference_trees_is_the_form_without_them(
     case = sections_of(consensus_model())["case"]
     assert case["references"] is None
     assert case["fields"]
+
+
+def test_a_loaded_model_has_a_page_without_its_candidates(tmp_path: Path) -> None:
+    model = consensus_model()
+    save(model, tmp_path / "model.json")
+    write_report(load(tmp_path / "model.json"), tmp_path / "page.html")
+    sections = json.loads((tmp_path / "page.json").read_text(encoding="utf-8"))["sections"]
+    assert "rules" in sections
+    assert "frontier" not in sections

@@ -139,7 +139,8 @@ class SurvivalDisplay(Display):
         ax.set_ylim(0, 1.02)
         ax.set_xlim(0, self.hazard.horizon)
         ax.set_xticks(list_ticks(self.hazard)[::step])
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
+        form = ",.0f" if self.hazard.horizon >= 20 else ".3g"
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:{form}}")
         ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
         ax.grid(axis="y")
         time, unit = label(self.hazard.time), self.hazard.unit

@@ -392,6 +392,7 @@ def _of_model(subject: Any, options: ReportOptions) -> Fitted:
             f"This {type(subject).__name__} is not fitted: call fit before you write a report."
         )
     references = getattr(subject, "reference_trees_", ())
+    candidates = getattr(subject, "candidate_trees_", ())  # none after loading
     trained, choice = (getattr(subject, name, None) for name in ("trained_", "choice_"))
     sampled = () if trained is None else trained.sampled_candidates
     settings = subject.get_params(deep=False) if hasattr(subject, "get_params") else {}
@@ -400,10 +401,10 @@ def _of_model(subject: Any, options: ReportOptions) -> Fitted:
         model=model,
         positive=positive_class(model, options.positive),
         metric=trained.metric if trained is not None else make_metric(None, model.schema.target),
-        frontier=getattr(subject, "frontier_", None),
+        frontier=getattr(subject, "frontier_", None) if candidates else None,
         chosen=None if choice is None else choice.candidate,
         reason="" if choice is None else choice.reason,
-        candidates=getattr(subject, "candidate_trees_", ()),
+        candidates=candidates,
         references=references,
         resampled=getattr(subject, "references", None),
         sampled_candidates=sampled,
