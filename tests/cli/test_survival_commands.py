@@ -11,6 +11,7 @@ from command_line import holdfast, refusal
 from survival_patients import TIMES, write_followed
 
 from holdfast import SurvivalTree, fit_run, load, open_run, update_run
+from holdfast.errors import DataWarning
 from holdfast.io.model_file import model_to_json
 
 FEW = ("--teacher", "linear", "--n-estimators", 10, "--max-leaf-nodes", 4)
@@ -113,6 +114,7 @@ def test_words_and_parquet_make_the_same_events(folder: Path, tmp_path: Path, wo
         (("--time", "days", "--event", "status=ded"), "it holds 'alive', 'dead'"),
         (("--time", "ward", "--event", "died"), "give numbers"),
         (("--time", "days", "--event", "days"), "choose one"),
+        (("--time", "days", "--event", "died", "--horizon", 9999), "after the last time"),
         (("--target", "lab", "--horizon", 30), "horizon is for times to an event"),
         (("--time", "days", "--event", "died", "--class-weight", "balanced"), "class_weight is for a target"),
         (("--time", "days", "--event", "died", "--task", "regression"), "does not go with time"),
@@ -137,6 +139,11 @@ def test_missing_times_are_refused_or_left_out(folder: Path, tmp_path: Path) -> 
     assert "'days' is missing in 2 of 240 rows" in refusal(holdfast(*command))
     assert holdfast(*command, "--drop-missing-target").exit_code == 0
     assert open_run(tmp_path / "run").facts["data"]["rows"] == 238
+
+
+def test_a_column_that_gives_the_event_away_is_named(folder: Path) -> None:
+    with pytest.warns(DataWarning, match="'status' tells exactly which rows have the event"):
+        fit_run(folder / "first.csv", model="tree", max_depth=2, drop="patient", **SETTINGS)
 
 
 # -- the commands that read rows --------------------------------------------------------------------------

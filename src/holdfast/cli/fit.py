@@ -102,6 +102,10 @@ def command(
     predictions. The tree is moved towards the consensus of 100 trees distilled on bootstrap samples, while it
     still agrees with the teacher. --method and --model select other trees and models.
 
+    With --time and --event, instead of --target, relative risks and survival are predicted. Of several kinds
+    of events (competing risks), name one with --event COLUMN=VALUE: rows with another count as censored. An
+    event that is only known to lie between two visits (interval censoring) has the time of the later one.
+
     On two cores a fit takes about 3 seconds for up to 5,000 rows and 10 for 50,000. The first one after the
     installation takes a minute longer, to compile. For a quick look: --teacher linear --n-estimators 25.
     """

@@ -186,12 +186,13 @@ def _target_text(roles: RowRoles) -> str:
 
 def _survival_text(facts: Mapping[str, Any], n_rows: int) -> str:
     entry = "" if facts["entry"] is None else f", observed from {printable(facts['entry'])} on"
+    others = "the others censored" if facts["events"] < n_rows else "none censored"
     followed = facts["median_follow_up"]
     follow_up = "" if followed is None else f"; median follow-up {time_text(followed, facts['time_unit'])}"
     return (
         f"{printable(facts['time'])} to {printable(facts['name'])}{entry}: "
         f"{pluralize(facts['events'], 'event')} in {pluralize(n_rows, 'row')} "
-        f"({percent_text(facts['events'] / n_rows)}), the others censored{follow_up}; horizon "
+        f"({percent_text(facts['events'] / n_rows)}), {others}{follow_up}; horizon "
         f"{time_text(facts['horizon'], facts['time_unit'])}"
     )
 

@@ -252,7 +252,8 @@ def _draw(source: PlotSource) -> Any:
         tree, (_, truth) = source.tree, source.rows
         return display.from_estimator(tree, source.features, truth, positive=source.positive_class, ax=LATER)
     if not source.model.schema.target.is_classes:
-        raise source.refusal("predicts numbers")
+        is_survival = source.model.schema.target.is_survival
+        raise source.refusal(f"predicts {'times to an event' if is_survival else 'numbers'}")
     return display.from_estimator(source.model, *source.rows, positive=source.positive_class, ax=LATER)
 
 

@@ -128,7 +128,13 @@ def command(
         added = predictions(fitted, features, threshold, survival_at)
         if references is not None:
             columns_of = references.firmness(cast("Tree", fitted), features).columns()
-            added |= {name: values.tolist() for name, values in columns_of.items() if name != "estimate"}
+            hazard = fitted.schema.target.hazard  # the interval is that of survival to the horizon
+            ahead = "" if hazard is None else f"survival({number_text(hazard.horizon)}) "
+            added |= {
+                f"{ahead if name in ('low', 'high') else ''}{name}": values.tolist()
+                for name, values in columns_of.items()
+                if name != "estimate"
+            }
         columns = _read_cells(data, reading, texts)
         columns |= _rename(added, names)
     if output is not None:

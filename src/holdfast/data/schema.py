@@ -139,7 +139,8 @@ class Target:
                 if positive in classes:
                     return classes.index(positive)
         if not self.is_classes:
-            raise ParameterError(f"positive={positive!r}: the target {self.name!r} is a number, not a class.")
+            kind = "a time to an event" if self.is_survival else "a number"
+            raise ParameterError(f"positive={positive!r}: the target {self.name!r} is {kind}, not a class.")
         raise ParameterError(
             f"positive={positive!r} is no class of {self.name!r}: choose one of {quoted(self.classes)}."
         )

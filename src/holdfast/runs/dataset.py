@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, LongArray
-from holdfast._text import columns_text, first_rows, join_parts, printable, quoted
+from holdfast._text import columns_text, first_rows, join_parts, number_text, printable, quoted
 from holdfast.data.columns import read_column
 from holdfast.data.dates import parse_date_columns
 from holdfast.data.folds import (
@@ -29,10 +29,10 @@ from holdfast.data.frame import Frame, OrderedText
 from holdfast.data.read import ColumnChoices, CsvSource, FrameSource, open_source
 from holdfast.data.row_keys import group_copies
 from holdfast.data.row_order import find_fixed_order, number_copies
-from holdfast.data.survival import make_risk_target
+from holdfast.data.survival import make_risk_target, split_survival
 from holdfast.data.table import Table
 from holdfast.data.target import Task, read_weight
-from holdfast.data.target_columns import TargetColumns
+from holdfast.data.target_columns import MOST_CODES, TargetColumns
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.governance.model_card import make_model_card
 from holdfast.runs.files import find_earlier_run
@@ -140,7 +140,10 @@ def read_rows(data: Any, settings: DataSettings) -> Rows:
         stages=stages,
         groups=_read_groups(frame, settings.groups),
     )
-    return _drop_without_target(_drop_weightless(rows), name, drop_missing=settings.drop_missing_target)
+    rows = _drop_without_target(_drop_weightless(rows), name, drop_missing=settings.drop_missing_target)
+    if settings.targets.is_survival:
+        _check_survival(rows, settings)
+    return rows
 
 
 # -- checks -----------------------------------------------------------------------------------------------
@@ -159,6 +162,11 @@ def _check_names(source: str, known: tuple[str, ...], settings: DataSettings) ->
         for name in names if setting != "categorical" else ():
             # A column with an order is a feature still.
             before = used.get(name, setting) if setting == "ordered" else used.setdefault(name, setting)
+            if setting == "date" and before in ("time", "entry"):
+                raise DataError(
+                    f"Column {name!r} is a date, and {before} must be a number, such as the days since the "
+                    "diagnosis: add a column of it to the data."
+                )
             if before != setting and (before, setting) != ("stage", "groups"):
                 raise DataError(f"Column {name!r} is given both as {before} and as {setting}: choose one.")
     if set(known) <= set(used).difference(dates):
@@ -169,6 +177,30 @@ def _drop_without_target(rows: Rows, name: str, *, drop_missing: bool) -> Rows:
     """Select the rows with a target."""
     known = flag_targets(rows.frame, rows.targets, name, drop_missing=drop_missing)
     return rows if known is None else rows.subset(known)
+
+
+def _check_survival(rows: Rows, settings: DataSettings) -> None:
+    """Raise an error for a horizon after the last time; warn of columns that give the event away."""
+    time, event, _ = split_survival(rows.y)
+    if settings.horizon is not None and settings.horizon > time.max():
+        raise ParameterError(
+            f"horizon={number_text(settings.horizon)} is after the last time of the data, "
+            f"{number_text(time.max())}: nothing is known of survival to it. Give an earlier one."
+        )
+    leaks = []
+    for name, raw in zip(rows.features.names, rows.features.columns, strict=True):
+        values = read_column(raw, f"column {name!r}").values
+        known = np.unique(values[~np.isnan(values)])
+        if 2 <= len(known) <= MOST_CODES and 0 < event.sum() < len(event):
+            parts = [event[values == each] for each in known]
+            leaks += [name] if all(part.all() or not part.any() for part in parts) else []
+    if leaks:
+        warnings.warn(
+            f"{quoted(leaks)} tells exactly which rows have the event. What becomes known only at the end is "
+            "no feature: leave it out with drop.",
+            DataWarning,
+            stacklevel=4,
+        )
 
 
 def flag_targets(frame: Frame, targets: TargetColumns, name: str, *, drop_missing: bool) -> BoolArray | None:

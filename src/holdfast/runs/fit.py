@@ -261,9 +261,12 @@ def _too_few_text(fit: Fit) -> str:
     few = [f"{name} ({rows.too_few})" for name, rows in named.items() if rows is not None and rows.too_few]
     if not few:
         return ""
+    needed = f"and, of classes, {MIN_EVENTS} rows in each of two"
+    if roles.whole.schema.target.is_survival:
+        needed = f"with {MIN_EVENTS} events"
     return (
         f"Too few to judge the {fit.metric.title} by: {' and '.join(few)}. A score needs {MIN_ROWS} rows "
-        f"and, of classes, {MIN_EVENTS} rows in each of two: hold out more of them by a greater test."
+        f"{needed}: hold out more of them by a greater test."
     )
 
 

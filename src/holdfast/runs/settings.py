@@ -35,6 +35,7 @@ OF_TASK = {
     "monotonic_class": "classification",
     "quantile": "regression",
 }
+KINDS = {"classification": "classes", "regression": "a number", "survival": "a time to an event"}
 # Parameters of the estimator that a run sets itself, from its data settings.
 _OF_DATA = ("custom_features", "categorical_features", "verbose")
 _CHOICE = (
@@ -265,11 +266,14 @@ class RunSettings:
         known = parameters_of(self.model, task)
         for name, value in parameters.items():
             if name not in known or (name in OF_TASK and value is not None and OF_TASK[name] != task):
-                kinds = ("classes", "a number") if task == "regression" else ("a number", "classes")
-                kinds = ("classes or numbers", "a time to an event") if task == "survival" else kinds
+                fits = [
+                    kind
+                    for each, kind in KINDS.items()
+                    if each == OF_TASK.get(name, each) != task and name in parameters_of(self.model, each)
+                ]
                 raise ParameterError(
-                    f"{name} is for a target of {kinds[0]}, and {self.data.targets.name!r} is {kinds[1]}: "
-                    "leave it out."
+                    f"{name} is for a target of {' or '.join(fits)}, and {self.data.targets.name!r} is "
+                    f"{KINDS[task]}: leave it out."
                 )
         own: dict[str, Any] = {
             "random_state": self.random_state,
