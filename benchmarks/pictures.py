@@ -71,7 +71,8 @@ def main() -> None:
     mpl.use("agg")
     (DOCS / "images" / "plots").mkdir(exist_ok=True)
     with TemporaryDirectory() as folder, chdir(folder):  # pages write files
-        page_pictures(DOCS / "explain.md")
+        for name in ("explain.md", "survival.md"):
+            page_pictures(DOCS / name)
         sizes_picture(DOCS / "pruning.md")
     paper_picture()
 
