@@ -277,10 +277,11 @@ def test_shipped_code_is_used_unless_it_is_damaged_or_numba_has_other_settings(t
     shutil.copytree(shipped.PACKAGE.parent, package, ignore=ignored)
     plain = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
 
-    def run(*command: str, **settings: str) -> list[str]:
+    def run(*command: str, is_new: bool = True, **settings: str) -> list[str]:
         environment = {**plain, "PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-        shutil.rmtree(tmp_path / "cache", ignore_errors=True)
-        (tmp_path / "cache").mkdir()
+        if is_new:
+            shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+            (tmp_path / "cache").mkdir()
         done = subprocess.run(
             [sys.executable, *command], env={**environment, **settings}, capture_output=True, text=True
         )
@@ -294,7 +295,14 @@ def test_shipped_code_is_used_unless_it_is_damaged_or_numba_has_other_settings(t
     build = ("-m", "holdfast.kernels.build", "--worker", "--into", str(folder), *names)
     run(*build, NUMBA_CPU_NAME=level, NUMBA_CPU_FEATURES="")
     assert run("-c", SHIPPED) == ["0.5", "1"]
-    assert run("-c", SHIPPED, NUMBA_OPT="2") == ["0.5", "0"]
+    assert run("-c", SHIPPED, NUMBA_OPT="3") == ["0.5", "0"]  # as warmup --native compiles for this processor
+    (own,) = (tmp_path / "cache").rglob("*.kernel")
+    own_code = own.read_bytes()
+    flip_a_byte(own)
+    assert run("-c", SHIPPED, is_new=False) == ["0.5", "1"]
     for path in kept(folder):
         flip_a_byte(path)
     assert run("-c", SHIPPED) == ["0.5", "0"]
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_bytes(own_code)
+    assert run("-c", SHIPPED, is_new=False) == ["0.5", "1"]

@@ -30,15 +30,14 @@ class Ready(NamedTuple):
     notes: list[str]  # warnings
 
 
-def prepare_kernels(settings: RunSettings | None = None) -> Ready:
-    """Compile the kernels of the model of the settings, or of all models, or load them from disk."""
+def prepare_kernels(settings: RunSettings | None = None, *, model: str | None = None) -> Ready:
+    """Compile the kernels of the settings, of a model or of all models, or load them from disk."""
     if IS_OFF:
         return Ready(False, 0.0, [])
-    prefixes: tuple[str, ...] = ()
-    if settings is not None:
-        prefixes = KERNELS.get(settings.model, TREES)
-        if settings.parameters.get("criterion") in QUANTILES:
-            prefixes = (*prefixes, "quantile")
+    model = model if settings is None else settings.model
+    prefixes = () if model is None else KERNELS.get(model, TREES)
+    if settings is not None and settings.parameters.get("criterion") in QUANTILES:
+        prefixes = (*prefixes, "quantile")
     names = list_kernels(prefixes)
     with collect_notes() as notes:
         was_compiled, seconds = timed(lambda: _compile_or_load(names))
