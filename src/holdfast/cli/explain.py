@@ -161,13 +161,14 @@ def _load(
 
     Of a run, cells are read as the run read them.
     """
-    from holdfast.io.model_file import load_with_references
+    from holdfast.io.model_file import open_model
     from holdfast.runs.run import open_run
     from holdfast.runs.settings import CellSettings
     from holdfast.tree.ensemble import Ensemble
 
     run = open_run(model) if is_run(model) else None
-    loaded, references = load_with_references(model_file(model))
+    stored = open_model(model_file(model)) if run is None else run.fitted
+    loaded, references = stored.model, stored.references
     if isinstance(loaded, Ensemble):
         raise DataError(
             f"'{model}' contains {len(loaded)} trees, and a row is explained by a single tree: fit a stable "

@@ -122,6 +122,16 @@ class StoredModel:
             return build_frontier(part, self.model)
 
     @cached_property
+    def references(self) -> ReferenceTrees | None:
+        """The reference trees of the size of the tree; None if the file has none."""
+        document = self._document
+        if not isinstance(document, TreeDocument):
+            return None
+        with loading(self._name):
+            references = build_references(document, self.model.schema, self._most)
+        return None if references is None else references.of_size(_read_size(document.estimator))
+
+    @cached_property
     def estimator(self) -> Any:
         """The fitted estimator; the tree or ensemble if the file has none."""
         document, schema = self._document, self.model.schema
@@ -177,13 +187,8 @@ def load_model(
 
 def load_with_references(path: str | os.PathLike[str]) -> tuple[Tree | Ensemble, ReferenceTrees | None]:
     """Load the tree or ensemble in a file, without its estimator, and its reference trees; None if none."""
-    with loading(f"the model file '{os.fspath(path)}'"):
-        data = read_bytes(Path(path), MAX_BYTES)
-        document, model = _read(data, edited=False)
-        if not isinstance(document, TreeDocument):
-            return model, None
-        references = build_references(document, model.schema, max_flags(len(data)))
-        return model, None if references is None else references.of_size(_read_size(document.estimator))
+    stored = open_model(path)
+    return stored.model, stored.references
 
 
 def _read_size(estimator: EstimatorPart | UnsetType) -> int | None:

@@ -371,7 +371,7 @@ def _of_run(run: Run, options: ReportOptions) -> Fitted:
         reason=run.reason,
         candidates=run.candidates,
         references=run.references,
-        resampled=getattr(run.estimator, "references", None),
+        resampled=getattr(run.fitted, "references", None),
         sampled_candidates=sampled,
         supports=_supports(model, run.references, sampled) if stable is None else stable.split_support,
         uses=_uses(model, [*run.references, *sampled]) if stable is None else stable.uses,
