@@ -23,7 +23,7 @@ from holdfast.tree.survival import N_TICKS, list_ticks, node_curve, node_surviva
 from holdfast.tree.svg import GREY, INK, darken, nth_colour
 
 KINDS = ("all", "leaves")
-N_POINTS, MOST_STEPS = 60, 100  # of a predicted curve; of an observed one
+N_POINTS, MOST_STEPS, FEW_STEPS = 40, 60, 24  # of a predicted curve; of an observed one, large or small
 MOST_BANDS = 6  # leaves with bands in one picture
 WIDEST = 3  # pictures beside each other
 LINE = 15.0  # points from one line below the axis to the next
@@ -125,9 +125,10 @@ class SurvivalDisplay(Display):
                 row, column = divmod(place, n_columns)
                 bounds = (column + 0.12) * width, 1 - (row + 0.72) * height, 0.8 * width, 0.52 * height
                 own = ax.inset_axes(bounds)
-                _draw_curves(own, each, nth_colour(0))
+                _draw_curves(own, each, nth_colour(0), most=FEW_STEPS)
                 self._label(own, step=6)
                 own.set_xlabel("")
+                own.set_yticks([0.0, 0.5, 1.0], ["0 %", "50 %", "100 %"] if column == 0 else [""] * 3)
                 figures = f"{_key(place)}  {rounded_percent(each.survival)}, risk {risk_text(each.risk)}"
                 rule = shorten(fill(each.rule, LETTERS, break_long_words=False), 2 * LETTERS)
                 own.set_title(f"{figures}\n{rule}", fontsize=8, fontweight="normal", parse_math=False)
@@ -194,7 +195,9 @@ def _write(
             **{"size": 9.0, **style}, parse_math=False)  # fmt: skip
 
 
-def _draw_curves(ax: Axes, curves: LeafCurves, colour: str, with_band: bool = True) -> None:
+def _draw_curves(
+    ax: Axes, curves: LeafCurves, colour: str, with_band: bool = True, most: int = MOST_STEPS
+) -> None:
     """Draw the predicted curve, and the observed one with its band."""
     horizon = float(curves.time[-1])
     ax.plot(curves.time, curves.predicted, "--", color=colour, lw=1.2)
@@ -203,8 +206,8 @@ def _draw_curves(ax: Axes, curves: LeafCurves, colour: str, with_band: bool = Tr
     own = curves.observed
     end = min(horizon, float(own.time[own.at_risk > 0].max(initial=0.0)))
     times = own.time[(own.events > 0) & (own.time <= end)]
-    if len(times) > MOST_STEPS:
-        times = np.linspace(0.0, end, MOST_STEPS + 1)[1:]
+    if len(times) > most:
+        times = np.linspace(0.0, end, most + 1)[1:]
     places = np.searchsorted(own.time, times, "right") - 1
     lines = [
         np.append(np.append(1.0, np.append(1.0, each)[places + 1]), 0.0)

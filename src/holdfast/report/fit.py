@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 
 EVIDENCE = "data scientist"
 FIRM = 0.5  # split support of a firm split
-MOST_CURVES, MOST_PICTURES = 24, 16  # leaves with curves in one picture, or with a picture each
+MOST_CURVES, MOST_PICTURES = 20, 12  # leaves with curves in one picture, or with a picture each
 MOST_NAMED = 5  # columns in the headline
 TOO_MANY_CURVES = "The tree has too many leaves: SurvivalDisplay.from_estimator in Python draws their curves."
 MOST_CATEGORIES, MOST_CLASSES = 12, 20  # in tables

@@ -558,7 +558,7 @@ WIDEST, MOST_LINES = 190, 3  # of the text in a box
 WIDEST_BRANCH, MOST_BRANCH_LINES = 124, 3  # of the condition on a branch
 MOST_LEAF_LINES = 2  # of the condition of a leaf in a tree that grows to the right
 BAR = 6  # height of the bar of probabilities
-CURVE, N_STEPS = 40, 48  # height of the curves of survival with some space below; their steps
+CURVE, N_STEPS = 40, 40  # height of the curves of survival with some space below; their steps
 LEVEL = 34  # from the boxes of a level to the conditions of the next
 GAP = 12  # between neighbours, and between two texts on one line
 
