@@ -306,3 +306,12 @@ def test_risks_of_references_come_from_the_events_of_their_own_samples(survival_
     moved = np.array([np.abs(own.value - of_all_rows.value).max() for own, of_all_rows in pairs])
     assert moved.min() > 0.01
     assert moved.max() < 2.0
+
+
+def test_the_tree_of_the_last_stage_has_reference_trees(tmp_path: Any) -> None:
+    model = StableTreeClassifier(**FEW).fit_stages(FRAME, TWO, stage=np.arange(len(FRAME)) // 80, min_rows=20)
+    found = model.predict_firmness(FRAME)
+    assert found.n_trees == 8
+    assert found.share.mean() > 0.6
+    save(model, tmp_path / "model.json")
+    assert load(tmp_path / "model.json").predict_firmness(FRAME).to_frame().equals(found.to_frame())

@@ -362,7 +362,8 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
             raise ModelError(
                 f"This {type(self).__name__} has no reference trees to measure firmness by: its file was "
                 "saved without them (references=False, or an older holdfast), its tree was not fitted here, "
-                "or another strategy than 'nearest' updated it. Fit the model to have them."
+                "or is that of a shortest path or of an update that trained it again. Fit the model to have "
+                "them."
             )
         return references.firmness(
             self.tree_,
@@ -535,6 +536,8 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         self._set_trained(rows, table, found.trained)
         if len(found.sequence) > 1:  # of one stage all that an ordinary fit leaves stays
             self._forget_training()
+            if found.references is not None:
+                self._references = found.references
             last = found.sequence.stages[-1]
             self.tree_ = self._with_threshold(last.tree)
             self.teacher_loss_, self.n_rows_effective_ = last.loss, found.n_behind

@@ -18,6 +18,7 @@ from holdfast.distance.costs import DistanceSettings
 from holdfast.distance.diff_rows import Crossings
 from holdfast.distance.distance import distances_between
 from holdfast.errors import ParameterError
+from holdfast.explain.firmness import ReferenceTrees
 from holdfast.growth.rounding import round_exactly
 from holdfast.parallel.progress import show_progress
 from holdfast.scoring.metric import Metric, TrueValues, make_metric, predict_for_metric
@@ -33,7 +34,7 @@ from holdfast.stable.consensus.train import (
     search_consensus_trees,
 )
 from holdfast.stable.selection import SelectionRule, choose
-from holdfast.stable.settings import StabilitySettings
+from holdfast.stable.settings import N_STUDENTS, StabilitySettings
 from holdfast.stable.train import StableTrees, train
 from holdfast.tree.recorded import set_recorded
 from holdfast.tree.rules import find_paths_above, number_paths, split_key
@@ -68,6 +69,7 @@ class CurrentTree(NamedTuple):
     tree: Tree
     loss: float  # on its training rows
     n_behind: float  # rows that it stands for
+    references: ReferenceTrees | None = None  # of the last stage
 
 
 class SequenceFit(NamedTuple):
@@ -76,6 +78,7 @@ class SequenceFit(NamedTuple):
     sequence: StageSequence
     trained: StableTrees  # of the first stage
     n_behind: float  # rows that the last tree stands for
+    references: ReferenceTrees | None  # for the firmness of the last tree; None for a shortest path
 
 
 def fit_sequence(
@@ -106,7 +109,8 @@ def fit_sequence(
             fresh.append(first.tree if is_first else _retrain(stage, rows, stages, rule))
     sequence = _make_sequence(data, updated, suggested, fresh, rows, stages)
     n_behind = float(rows.table.n_rows) if suggested else updated[-1].n_behind
-    return SequenceFit(sequence, first.trained, n_behind)
+    references = None if suggested else updated[-1].references
+    return SequenceFit(sequence, first.trained, n_behind, references)
 
 
 def _update_stages(
@@ -136,7 +140,10 @@ def _update_stages(
                 else default_prior_rows(current.n_behind, n_again),
                 carried=None if is_explicit else max(current.n_behind - n_again, 0.0),
             )
-            current, options = stage.update(current, update, first.references if number == 1 else ())
+            is_last = number == rows.n_stages - 1 and stages.strategy != SHORTEST_PATH
+            n_references = min(settings.n_trees, N_STUDENTS) if is_last else 0
+            more = first.references if number == 1 else ()
+            current, options = stage.update(current, update, more, n_references)
         yield stage, current, options
 
 
@@ -238,16 +245,16 @@ class StageData:
         )
 
     def update(
-        self, current: CurrentTree, update: UpdateSettings, more: tuple[Tree, ...]
+        self, current: CurrentTree, update: UpdateSettings, more: tuple[Tree, ...], n_references: int
     ) -> tuple[CurrentTree, list[UpdateOption]]:
         """Update the current tree; and the options that the new one was chosen from."""
         distances = distance_settings(self.settings, [current.tree])
         own_loss = allowed_loss(current.loss, self.n_rows, update.prior_rows)
-        context = UpdateContext(self.settings, update, distances, more, own_loss)
+        context = UpdateContext(self.settings, update, distances, more, own_loss, n_references=n_references)
         path = make_update_path(current.tree, self.rows.table, self.rows.groups, self.predictions, context)
         chosen = path.options[choose_step(path, context)]
         n_behind = current.n_behind if chosen.kind == KEEP else path.n_behind
-        return CurrentTree(chosen.tree, chosen.loss, n_behind), path.options
+        return CurrentTree(chosen.tree, chosen.loss, n_behind, path.references), path.options
 
 
 # -- Trees without regard to other stages --------------------------------------------------------------------
