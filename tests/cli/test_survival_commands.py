@@ -159,6 +159,8 @@ def test_predictions_need_neither_time_nor_event(folder: Path, tmp_path: Path) -
     assert [float(row["relative_risk"]) for row in rows] == model.predict(X).tolist()
     survival = [[float(row["survival(100)"]), float(row["survival(365)"])] for row in rows]
     assert np.array_equal(survival, model.predict_survival_function(X, [100.0, 365.0]))
+    run = open_run(folder / "run")
+    assert np.array_equal(run.predict_survival_function(tmp_path / "new.csv", [100, 365]), survival)
     medians = [float(row["median_time"] or "inf") for row in rows]
     assert medians == model.predict_median(X).tolist()
     usual = holdfast("predict", folder / "run", tmp_path / "new.csv").stdout.splitlines()[0]

@@ -222,6 +222,10 @@ def store_table(
     array([3, 4, 5])
     """
     check_task(task)
+    if task == "survival" or (schema is not None and schema.target.is_survival):
+        raise DataError(
+            "store_table has no times to an event: use Table.from_frame(frame, time=..., event=...)."
+        )
     custom_features = read_custom_features(custom_features)
     target = target or ("outcome" if schema is None else schema.target.name)
     place = _new_folder(folder)

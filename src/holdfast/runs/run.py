@@ -13,6 +13,7 @@ from holdfast._arrays import FloatArray
 from holdfast._text import estimate_texts, number_text, printable
 from holdfast._view import Picture, TextTable, View, ViewMixin
 from holdfast.data.read import open_source
+from holdfast.data.survival import survival_function
 from holdfast.errors import DataError
 from holdfast.explain.row import RowExplanation, explain_row
 from holdfast.explain.split_support import SplitSupports, split_support
@@ -111,7 +112,7 @@ class Run(ViewMixin):
         return self.facts.get("choice", self.facts.get("model", {})).get("reason") or ""
 
     def predict(self, data: Any) -> NDArray[Any]:
-        """Predict the class or the number of each row of a frame, or of a CSV or Parquet file.
+        """Predict the class, number or relative risk of each row of a frame, or of a CSV or Parquet file.
 
         Columns are matched by name, and read as those of the run were; further columns are ignored.
         """
@@ -121,6 +122,13 @@ class Run(ViewMixin):
     def predict_proba(self, data: Any) -> FloatArray:
         """Predict the probabilities of the classes, in the order of `model.schema.target.classes`."""
         return self.model.predict_proba(self._features(data))
+
+    def predict_survival_function(self, data: Any, times: Any = None) -> FloatArray:
+        """Predict the probability of each row to survive each time, by default the horizon."""
+        hazard = self.model.schema.target.hazard
+        if hazard is None:
+            raise DataError(f"The model predicts {self.model.schema.target.name!r}, no times to an event.")
+        return survival_function(hazard, self.predict(data), [hazard.horizon] if times is None else times)
 
     def split_support(self) -> SplitSupports:
         """Return the share of the trees that make each split of a stable tree; empty for another model.
