@@ -218,6 +218,8 @@ def ensemble_text(ensemble: Ensemble, *, most: int | None = None, whole: str = W
 
     target, n_trees = ensemble.schema.target, len(ensemble)
     what = join_parts(list(format_class_names(target)), MAX_CLASSES) if target.is_classes else "a number"
+    if target.is_survival:
+        what = "a time to an event, by the relative risk"
     trees = "1 tree" if n_trees == 1 else f"{n_trees} trees"
     if ensemble.trees_per_round > 1:
         trees += f", {ensemble.trees_per_round} in each of {ensemble.n_rounds} rounds,"
