@@ -7,7 +7,15 @@ import pytest
 from click.testing import Result
 from command_line import holdfast, refusal, write_patients
 
-from holdfast import ChangePolicy, ForestClassifier, Table, Tree, TreeClassifier, save
+from holdfast import (
+    ChangePolicy,
+    ForestClassifier,
+    StableTreeClassifier,
+    Table,
+    Tree,
+    TreeClassifier,
+    save,
+)
 from holdfast.io.model_file import load_model
 from reference.reading import read_file
 
@@ -148,3 +156,25 @@ def test_models_that_cannot_be_compared_are_one_line(folder: Path, tmp_path: Pat
     assert "target" in other
     data = refusal(holdfast("policy", "check", folder / "old.json", folder / "test.csv", *options))
     assert "test.csv" in data
+
+
+@pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
+def test_flips_of_firm_answers_are_judged_by_the_reference_trees_of_the_old_model(
+    folder: Path, tmp_path: Path
+) -> None:
+    frame = read_file(folder / "old.csv", categorical=["zip"], drop=DROP)
+    stable = StableTreeClassifier(teacher="linear", n_estimators=10, max_leaf_nodes=3)
+    stable.fit(frame.without(["outcome"]), frame.column("outcome"))
+    save(stable, tmp_path / "stable.json")
+    (tmp_path / "firm.toml").write_text("max_flips_of_firm = 1.0")
+    rest = "--data", folder / "test.csv", "--target", "outcome", "--policy", tmp_path / "firm.toml"
+    output = tmp_path / "verdict.json"
+    result = holdfast("policy", "check", tmp_path / "stable.json", folder / "new.json", *rest, "-o", output)
+    assert result.exit_code == 0, result.output
+    (line,) = json.loads(output.read_text())["lines"]
+    tested = read_file(folder / "test.csv", categorical=["zip"], drop=DROP).without(["outcome"])
+    is_firm = stable.predict_firmness(tested).is_firm()
+    flips = stable.predict(tested) != load_model(folder / "new.json").predict(tested)
+    assert line["figure"] == pytest.approx(flips[is_firm].mean())
+    result = check(folder, policy=str(tmp_path / "firm.toml"))  # plain trees have no reference trees
+    assert "not judged" in result.output

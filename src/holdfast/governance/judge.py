@@ -17,13 +17,12 @@ from holdfast._arrays import DIGITS, BoolArray, FloatArray, round_last_digits
 from holdfast._text import fixed_text, join_parts, label_text, number_text, percent_text, pluralize, printable
 from holdfast.data.columns import Column, read_column
 from holdfast.data.frame import as_vector, make_frame
-from holdfast.data.schema import Schema, Target
+from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.distance.diff import RuleChange, SplitChange, TreeDiff, is_same_threshold, tree_diff
 from holdfast.distance.diff_rows import RowChanges, find_table_leaves, measure_row_changes, read_true_values
-from holdfast.distance.reference_schema import project_to_reference
 from holdfast.errors import DataError, ParameterError, PolicyError, SchemaMismatch
-from holdfast.explain.firmness import Firmness, ReferenceTrees
+from holdfast.explain.firmness import FIRM, ReferenceTrees
 from holdfast.governance.policy import ChangePolicy
 from holdfast.governance.toml_form import suggest_name
 from holdfast.governance.verdict import PolicyLine, PolicyVerdict
@@ -338,10 +337,10 @@ def max_flips_of_firm(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
     if not old.schema.target.is_classes:
         yield _judge_flips(name, change, nan, "")
         return
-    if isinstance(firmness := _find_firmness(change), str):
-        yield PolicyLine(name, "", None, change.limit(name), "at most", "not judged", firmness)
+    if isinstance(is_firm := _find_firm_rows(change), str):
+        yield PolicyLine(name, "", None, change.limit(name), "at most", "not judged", is_firm)
         return
-    is_firm = firmness.is_firm() & change.counted
+    is_firm &= change.counted
     weight = np.where(is_firm, 1.0 if table.weight is None else table.weight, 0.0)
     outcomes = [tree.outcome[find_table_leaves(tree, table)] for tree in (old, new)]
     flips = float(np.average(outcomes[0] != outcomes[1], weights=weight)) if is_firm.any() else nan
@@ -349,16 +348,18 @@ def max_flips_of_firm(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
     yield _judge_flips(name, change, flips, words)
 
 
-def _find_firmness(change: JudgedChange) -> Firmness | str:
-    """Find how firm the deployed tree is for the rows, or why it is unknown."""
+def _find_firm_rows(change: JudgedChange) -> BoolArray | str:
+    """Flag the rows that the deployed tree has a firm answer for, or tell why they are unknown."""
     if change.references is None:
         return "the deployed tree has no reference trees, which measure how firm an answer is"
-    old = change.diff.old
+    old, table = change.diff.old, change.table
+    decided = old.outcome[find_table_leaves(old, table)]
     try:
-        old = project_to_reference(old, Schema(change.table.schema.features, old.schema.target))
-        return change.references.firmness(old, change.table)
+        trees = change.references.decide_as(old)
+        agree = [each.outcome[find_table_leaves(each, table)] == decided for each in trees]
     except SchemaMismatch:
-        return "the rows have other columns or categories: read them with the schema of the deployed tree"
+        return "the rows do not have all columns that the reference trees of the deployed tree split on"
+    return np.asarray(np.mean(agree, axis=0) >= FIRM, np.bool_)
 
 
 def _judge_flips(name: str, change: JudgedChange, figure: float, words: str) -> PolicyLine:
