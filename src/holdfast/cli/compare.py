@@ -75,8 +75,8 @@ if TYPE_CHECKING:
 @click.option(
     "--scoring",
     metavar="METRICS",
-    help="auc, accuracy, log_loss, ...; r2, absolute_error, ..., separated by commas; the first decides.  "
-    "[default: auc, r2]",
+    help="auc, accuracy, log_loss, ...; r2, absolute_error, ...; concordance, uno, ... of times to an event; "
+    "separated by commas; the first decides.  [default: auc, r2, concordance]",
 )
 @click.option(
     "--models",
@@ -268,7 +268,7 @@ def _show_data(rows: Rows, table: Table, n_folds: int, notes: Sequence[str], con
         pooled = f"; {n_stages} stages are pooled into {n_folds + 1}" if n_stages > n_folds + 1 else ""
         folds = f"{n_folds}, forward: each stage is predicted by models of all before it{pooled}"
     else:
-        by = "event and time" if target.is_survival else "class" if target.is_classes else "value"
+        by = "event" if target.is_survival else "class" if target.is_classes else "value"
         groups = "; groups are kept together" if rows.groups is not None else ""
         folds = f"{n_folds}, stratified by {by}{groups}"
     grid = Grid.grid(padding=(0, 2, 0, 0))

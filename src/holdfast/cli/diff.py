@@ -48,7 +48,11 @@ COLOURS = {
     metavar="CLASS",
     help="Class of probabilities and swap-ins.  [default: that of the old tree]",
 )
-@click.option("--scoring", help="auc, accuracy, log_loss, ...; r2, absolute_error, ...  [default: auc, r2]")
+@click.option(
+    "--scoring",
+    help="auc, accuracy, log_loss, ...; r2, absolute_error, ...; concordance, uno, ... of survival.  "
+    "[default: auc, r2, concordance]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
 @output_option("File to write to, instead of the terminal: .txt, .html or .json.")
 @cell_options

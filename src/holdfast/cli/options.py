@@ -322,7 +322,8 @@ def column_options(*, stage: str, groups: str) -> Decorator:
 scoring_option = click.option(
     "--scoring",
     metavar="METRIC",
-    help="auc, accuracy, log_loss, ...; r2, absolute_error, ...  [default: auc, r2]",
+    help="auc, accuracy, log_loss, ...; r2, absolute_error, ...; concordance, uno, ... of survival.  "
+    "[default: auc, r2, concordance]",
 )
 restart_option = click.option(
     "--restart", is_flag=True, help="Start again, instead of continuing a run that stopped."
