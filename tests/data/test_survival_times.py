@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from holdfast import DataWarning
+from holdfast import DataWarning, Table
 from holdfast.data.schema import Hazard
 from holdfast.data.survival import (
     EventTable,
@@ -70,17 +70,19 @@ def test_entries_are_a_third_column(y: Any) -> None:
 @pytest.mark.parametrize(
     ("y", "says"),
     [
-        (([-1.0, 2.0, 3.0], EVENT), "'time' has 1 negative values, first at row 0"),
-        (([5.0, np.nan, 3.0], EVENT), "'time' has 1 missing values, first at row 1"),
+        (([-1.0, 2.0, 3.0], EVENT), "'time' has 1 negative value, first at row 0"),
+        (([5.0, np.nan, 3.0], EVENT), "'time' has 1 missing value, first at row 1"),
         (([5.0, np.inf, 3.0], EVENT), "'time' contains infinity"),
-        ((TIME, [True, None, False]), "'event' has 1 missing values"),
+        ((TIME, [True, None, False]), "'event' has 1 missing value"),
         ((TIME, [False] * 3), "There is no event"),
         ((TIME, [0, 1, 2]), "For one of several codes give event == 2"),
         ((TIME, ["dead", "alive", "dead"]), "text 'alive', 'dead': give event == 'dead'"),
+        ((TIME, ["yes", "no", "yes"]), "text 'no', 'yes': give event == 'yes'"),
         ((["5", "8", "x"], EVENT), "'time' holds the text"),
         ((TIME, EVENT[:2]), "different numbers of rows: 3 of 'time', 2 of 'event'"),
         ((TIME, EVENT, [5.0, 0.0, 0.0]), "'entry' must be at least 0 and before the time"),
         ({"lower": TIME, "upper": [6.0, 9.0, 4.0]}, "interval censoring"),
+        ({"lower": TIME, "upper": [6.0, 9.0, 4.0], "event": EVENT}, "interval censoring"),
         ({"t": TIME, "d": ["yes", None, "no"]}, "it is not clear which is which"),
         (np.ones((3, 4)), "it has 4 columns"),
         (TIME, "it is one column"),
@@ -95,6 +97,25 @@ def test_an_error_says_what_is_wrong_with_y(y: Any, says: str) -> None:
 def test_a_column_of_censored_rows_is_doubted() -> None:
     with pytest.warns(DataWarning, match="if it is True where a row is censored"):
         read_survival({"days": TIME, "censored": EVENT})
+
+
+@pytest.mark.parametrize(
+    ("horizon", "says"), [(2.0, "not after the first event, at 5"), (9.0, "after the last")]
+)
+def test_a_horizon_before_the_first_event_or_after_the_last_time_is_doubted(
+    horizon: float, says: str
+) -> None:
+    with pytest.warns(DataWarning, match=says):
+        Table.from_arrays([[1], [2], [3]], (TIME, [True, False, False]), task="survival", horizon=horizon)
+
+
+def test_a_fraction_of_which_nothing_can_be_lost_has_the_risk_of_all_rows() -> None:
+    assert risk_at_fraction(Hazard((5.0,), (0.5,), 5.0), np.zeros(2)).tolist() == [1.0, 1.0]
+
+
+def test_bands_do_not_overflow() -> None:
+    curve = kaplan_meier(EventTable(np.array([1.0, 2.0]), np.array([1e9, 1.0]), np.array([1e-9, 1 - 1e-6])))
+    assert ((curve.low >= 0) & (curve.low <= curve.survival) & (curve.high <= 1)).all()
 
 
 # -- hazards -------------------------------------------------------------------------------------------------

@@ -48,6 +48,21 @@ def test_the_unit_of_times_is_kept_in_the_file_and_names_survival(
     assert name_survival(again.tree_.schema.target.hazard) == name
 
 
+@pytest.mark.parametrize("unit", [1.0, 7.3, 0.01])
+def test_events_are_at_most_rows_and_depend_on_the_relation_of_weights(unit: float) -> None:
+    X, y = made_rows()
+    weight = np.where(np.arange(200) % 2, 0.5, 1.75)
+    tree = SurvivalTree(max_depth=2).fit(X, y, sample_weight=unit * weight).tree_
+    same = SurvivalTree(max_depth=2).fit(X, y, sample_weight=weight).tree_
+    found = [node_survival(tree, node) for node in range(tree.n_nodes)]
+    assert all(0 < each.n_events <= each.n_rows for each in found)
+    assert found[0].n_events == pytest.approx(200 * (weight @ y[1]) / weight.sum(), abs=1e-6)
+    for node, each in enumerate(found):
+        other = node_survival(same, node)
+        assert each.risk == pytest.approx(other.risk)
+        assert each.interval == pytest.approx(other.interval)
+
+
 def test_a_unit_that_is_no_word_is_refused() -> None:
     with pytest.raises(ParameterError, match="time_unit"):
         SurvivalTree(time_unit=365).fit(*made_rows())

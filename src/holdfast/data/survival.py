@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from holdfast._arrays import BoolArray, FloatArray, LongArray, freeze, round_last_digits
 from holdfast._check import check_choice, check_number
 from holdfast._choices import HAZARDS
-from holdfast._text import RowLabels, first_rows, number_text, plural, quoted
+from holdfast._text import RowLabels, first_rows, number_text, plural, pluralize, quoted
 from holdfast.data.columns import read_column
 from holdfast.data.frame import as_vector, make_frame
 from holdfast.data.schema import Hazard, Target
@@ -26,6 +26,7 @@ from holdfast.errors import DataError, DataWarning, ParameterError
 
 EVENT_NAMES = ("event", "status", "died", "dead", "death", "observed", "cens")
 ENTRY_NAMES = ("entry", "start", "enter")
+BOUNDS = ("lower", "upper", "left", "right")  # columns of interval censoring begin so
 MOST_TIMES = 500  # of a stored hazard; of more event times, these are spread evenly
 AT_RISK = 0.1  # fraction of the rows that are observed up to the default horizon
 AT_ONCE = 256  # risks whose survival functions are computed together
@@ -151,6 +152,8 @@ def _sort_columns(columns: dict[str, Any]) -> dict[str, Any]:
     """Tell time, event and entry apart by type, then by name, then by 0 and 1."""
     if len(columns) not in (2, 3):
         raise DataError(_describe_y(f"it has {len(columns)} columns, {quoted(tuple(columns))}"))
+    if sum(name.lower().startswith(BOUNDS) for name in columns) == 2:
+        raise DataError(_describe_y(f"its columns {quoted(tuple(columns))} look like bounds of the time"))
     entries = [name for name in columns if name.lower() in ENTRY_NAMES] if len(columns) == 3 else []
     entries = entries or (_find_entry(columns) if len(columns) == 3 else [])
     rest = [name for name in columns if name not in entries[:1]]
@@ -199,11 +202,11 @@ def _read_column(raw: Any, name: str, is_event: bool, rows: RowLabels | None) ->
     rows = RowLabels.of(line) or rows
     column = read_column(line, what, "numbers", rows)
     if column.kind != "numeric":
-        way_out = f"give {name} == 'dead', say" if is_event else "give numbers"
+        way_out = f"give {name} == {column.labels[-1]!r}, say" if is_event else "give numbers"
         raise DataError(f"{what} holds the text {quoted(column.labels, 3)}: {way_out}.")
     if (missing := np.isnan(column.values)).any():
         raise DataError(
-            f"{what} has {missing.sum()} missing values, {first_rows(missing, rows)}: drop these rows, or "
+            f"{what} has {pluralize(int(missing.sum()), 'missing value')}, {first_rows(missing, rows)}: drop these rows, or "
             "fill them in. Of a row that is censored, the time is the end of its observation."
         )
     if not is_event:
@@ -227,7 +230,7 @@ def _check_times(
 ) -> None:
     if (negative := time < 0).any():
         raise DataError(
-            f"the time {names[0]!r} has {negative.sum()} negative values, {first_rows(negative, rows)}: "
+            f"the time {names[0]!r} has {pluralize(int(negative.sum()), 'negative value')}, {first_rows(negative, rows)}: "
             "a time is counted from the start of each row, such as the diagnosis."
         )
     if entry is not None and (late := (entry < 0) | (entry >= time)).any():
@@ -431,6 +434,7 @@ def make_risk_target(
         raise DataError("y has no event among the rows of positive weight.")
     if known is None:
         hazard, exposure = estimate_hazard(y, weight, method=method, horizon=horizon, unit=unit)
+        _warn_of_horizon(hazard, time)
     else:
         hazard = extend_hazard(known, y, weight)
         exposure = expected_events(hazard, time, entry)
@@ -443,6 +447,18 @@ def make_risk_target(
     rate = np.divide(event, exposure, out=np.zeros(len(event)), where=exposure > 0)
     target = Target((y.dtype.names or ("event",))[0], low=0.0, high=1.0, hazard=hazard)
     return rate, target, SurvivalTimes(time, event, entry, exposure)
+
+
+def _warn_of_horizon(hazard: Hazard, time: FloatArray) -> None:
+    """Warn if all rows survive the horizon, or if none is observed up to it."""
+    horizon, first, last = (number_text(each) for each in (hazard.horizon, hazard.times[0], time.max()))
+    problem = ""
+    if hazard.horizon > time.max():
+        problem = f"is after the last time, {last}: nothing is known of survival to it. Give an earlier one."
+    elif hazard.times[0] >= hazard.horizon and not hazard.is_linear:
+        problem = f"is not after the first event, at {first}: survival to it is the same for all rows. Give a later one."
+    if problem:
+        warnings.warn(f"The horizon {horizon} {problem}", DataWarning, stacklevel=4)
 
 
 def extend_hazard(known: Hazard, y: NDArray[Any], weight: FloatArray | None) -> Hazard:
@@ -576,6 +592,8 @@ def risk_at_fraction(hazard: Hazard, fraction: Any) -> FloatArray:
     """
     widths, sums = _steps(hazard)
     fraction = np.asarray(fraction, np.float64)
+    if not (widths * sums).any():  # no event up to the horizon: any risk loses nothing
+        return np.ones(fraction.shape)
     low = np.full(fraction.shape, np.log(LEAST_RISK))
     high = np.full(fraction.shape, np.log(MOST_RISK))
     logs = np.zeros(fraction.shape)
@@ -653,7 +671,8 @@ def kaplan_meier(counts: EventTable, level: float = 0.95) -> SurvivalCurve:
     variance = np.cumsum(np.divide(events, rest, out=np.zeros(len(events)), where=rest > 0))
     inside = (survival > 0) & (survival < 1)
     logs = np.log(np.where(inside, survival, 0.5))
-    reach = _normal_quantile(level) * np.sqrt(variance) / np.abs(logs)
+    # The band is 0 to 1 long before its exponential overflows.
+    reach = np.minimum(_normal_quantile(level) * np.sqrt(variance) / np.abs(logs), 700.0)
     low = np.where(inside, np.exp(logs * np.exp(reach)), survival)
     high = np.where(inside, np.exp(logs * np.exp(-reach)), survival)
     return SurvivalCurve(counts.time, survival, low, high, at_risk, events)

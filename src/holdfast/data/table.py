@@ -38,6 +38,7 @@ from holdfast.data.target import (
     match_target,
     read_vector,
     read_weight,
+    scale_weight,
 )
 from holdfast.data.target_columns import choose_target_columns
 from holdfast.errors import DataWarning
@@ -239,7 +240,7 @@ class Table(Shared):
         known = None if schema is None else schema.target.hazard
         survival = None
         if task == "survival" or known is not None:
-            y = read_survival(y, frame.n_rows)
+            y, weight = read_survival(y, frame.n_rows), scale_weight(weight)
             vector, defined, survival = make_risk_target(y, weight, known, hazard, horizon, time_unit)
             target, task = defined.name, "regression"
         else:

@@ -199,6 +199,17 @@ def are_repetitions(weight: FloatArray) -> bool:
     return bool(np.all(weight == np.rint(weight)) and weight.sum() < MOST_REPEATS)
 
 
+def scale_weight(weight: FloatArray | None) -> FloatArray | None:
+    """Scale positive weights to a mean of 1, unless they are row counts.
+
+    >>> scale_weight(np.array([0.5, 1.5, 4.0, 0.0])), scale_weight(np.array([1.0, 3.0]))
+    (array([0.25, 0.75, 2.  , 0.  ]), array([1., 3.]))
+    """
+    if weight is None or are_repetitions(weight):
+        return weight
+    return np.asarray(weight / (math.fsum(weight.tolist()) / int((weight > 0).sum())), np.float64)
+
+
 def count_effective_rows(weight: FloatArray | None, n_rows: int) -> float:
     """Return the effective number of rows; integer weights count as copies.
 

@@ -91,7 +91,7 @@ class Firmness(ViewMixin):
         """Return the share of every row; a ParameterError if the target is a number."""
         if self.share is None:
             raise ParameterError(
-                "The target is a number, and a number has no share of trees that agree: use low, high and "
+                "The target is a number or a time, which has no share of trees that agree: use low, high and "
                 "spread."
             )
         return self.share
@@ -132,7 +132,10 @@ class Firmness(ViewMixin):
     def _view(self) -> View:
         if self.share is None:
             quartiles = np.quantile(self.spread, [0.25, 0.5, 0.75]).tolist() if len(self) else []
-            rows = [[name, number_text(each, 4)] for name, each in zip(_QUARTERS, quartiles, strict=False)]
+            widths = [
+                f"{100 * each:.0f} points" if self.is_survival else number_text(each, 4) for each in quartiles
+            ]
+            rows = [[name, each] for name, each in zip(_QUARTERS, widths, strict=False)]
             return View(self._head, TextTable(["rows", "width of the interval"], rows))
         rows = []
         for low, high in levels():

@@ -264,6 +264,8 @@ def _too_few_text(fit: Fit) -> str:
     needed = f"and, of classes, {MIN_EVENTS} rows in each of two"
     if roles.whole.schema.target.is_survival:
         needed = f"with {MIN_EVENTS} events"
+    if any("group" in text for text in few):
+        needed = f"of at least {MIN_ROWS // 2} groups, {needed.removeprefix('and, ')}"
     return (
         f"Too few to judge the {fit.metric.title} by: {' and '.join(few)}. A score needs {MIN_ROWS} rows "
         f"{needed}: hold out more of them by a greater test."

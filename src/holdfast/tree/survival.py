@@ -36,7 +36,10 @@ MOST_EXPECTED = -log(0.025)  # events that rows without an event may have been e
 
 
 def set_curves(tree: Tree, table: Table) -> Tree:
-    """Count events and rows at risk at every node of a survival tree."""
+    """Count events and rows at risk at every node of a survival tree.
+
+    Weights are scaled at every node, so that there are as many rows as the node counts.
+    """
     survival, hazard = table.survival, tree.schema.target.hazard
     if survival is None or hazard is None:
         return tree
@@ -46,10 +49,12 @@ def set_curves(tree: Tree, table: Table) -> Tree:
     ends = np.searchsorted(leaves[order], tree.subtree_end)
     ticks = list_ticks(hazard)
     curves = []
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+    for start, end, count in zip(starts.tolist(), ends.tolist(), tree.count.tolist(), strict=True):
         own = order[start:end]
         lines = survival.subset(own)
         weight = None if table.weight is None else table.weight[own]
+        if weight is not None and (total := fsum(weight.tolist())) > 0:
+            weight = weight * (count / total)
         pooled = pool_times(count_events(lines.time, lines.event, lines.entry, weight), MOST_TIMES)
         extra = np.setdiff1d(ticks, pooled.time)
         at_ticks = count_events(lines.time, lines.event, lines.entry, weight, extra)
@@ -289,7 +294,9 @@ def survival_lines(tree: Tree) -> list[str]:
     own = f"{name_survival(get_hazard(tree))}: the prediction"
     if any(each.interval for each in leaves):
         own += ", with the 95 % interval of the observed survival (Kaplan-Meier) in parentheses"
-    lines = [f"{own}; risk: the hazard relative to that of all rows."]
+    own += "; risk: the hazard relative to that of all rows"
+    own += "; median: of the observed survival" if any(each.median is not None for each in leaves) else ""
+    lines = [f"{own}."]
     if any(each.is_outside for each in leaves):
         lines.append(
             "Where a prediction lies outside its interval, the observed survival is shown, too: predictions "

@@ -41,6 +41,7 @@ class SizeChoice(ViewMixin):
     explained: FloatArray  # fraction of the variance of the target
     difference: FloatArray  # to the fraction that the smallest size explains
     difference_error: FloatArray  # its standard error
+    measure: str = "R²"  # of survival the fraction of the deviance that is explained
 
     def __post_init__(self) -> None:
         for name in ("sizes", "explained", "difference", "difference_error"):
@@ -69,13 +70,13 @@ class SizeChoice(ViewMixin):
         if place == 0:
             best = int(self.explained.argmax())
             if best == 0 or self.difference[best] <= 0:
-                return f"{usual}: more leaves do not fit held-out rows better (R² {texts[0]})."
+                return f"{usual}: more leaves do not fit held-out rows better ({self.measure} {texts[0]})."
             return (
                 f"{usual}: {self.sizes[best]} leaves fit held-out rows little better, or not clearly better "
-                f"(R² {texts[best]} instead of {texts[0]})."
+                f"({self.measure} {texts[best]} instead of {texts[0]})."
             )
         reason = (
-            f"{self.sizes[place]} leaves instead of {self.sizes[0]}: R² on held-out rows {texts[0]} -> "
+            f"{self.sizes[place]} leaves instead of {self.sizes[0]}: {self.measure} on held-out rows {texts[0]} -> "
             f"{texts[place]}"
         )
         if place + 1 == len(self):
@@ -142,6 +143,7 @@ def choose_size(rows: TrainingSet, held_out: Sequence[tuple[BoolArray, Sequence[
         difference=np.mean(differences, axis=0),
         # Rows held out several times count once: the mean error is that of one division.
         difference_error=np.mean(errors, axis=0) / np.sqrt(_n_times(rows, held_out)),
+        measure="explained deviance" if rows.table.survival is not None else "R²",
     )
 
 
@@ -171,7 +173,7 @@ def _n_times(rows: TrainingSet, held_out: Sequence[tuple[BoolArray, Sequence[Tre
 
 def size_choice_table(choice: SizeChoice, note: str = "") -> TextTable:
     """Make the table of sizes."""
-    headings = ["leaves", "held-out R²", f"more than {choice.sizes[0]} leaves", ""]
+    headings = ["leaves", f"held-out {choice.measure}", f"more than {choice.sizes[0]} leaves", ""]
     rows = []
     for place, size in enumerate(choice.sizes):
         gain, error = float(choice.difference[place]), float(choice.difference_error[place])
