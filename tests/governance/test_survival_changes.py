@@ -31,7 +31,7 @@ def test_churn_is_the_mean_change_of_survival_to_the_horizon(trees, change):
     diff = tree_diff(*trees, X, Y)
     assert diff.rows.churn == pytest.approx(expected)
     assert diff.rows.metric.name == "concordance"
-    assert "Predicted survival to 30 of 60 rows changes" in str(diff)
+    assert "The predicted survival to 30 of 60 rows changes" in " ".join(str(diff).split())
     price = price_of_edit(*trees, X, Y, scoring="brier")
     assert price.churn.value == pytest.approx(expected)
     assert price.difference.value == pytest.approx(price.new.value - price.old.value)

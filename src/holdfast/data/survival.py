@@ -206,8 +206,8 @@ def _read_column(raw: Any, name: str, is_event: bool, rows: RowLabels | None) ->
         raise DataError(f"{what} holds the text {quoted(column.labels, 3)}: {way_out}.")
     if (missing := np.isnan(column.values)).any():
         raise DataError(
-            f"{what} has {pluralize(int(missing.sum()), 'missing value')}, {first_rows(missing, rows)}: drop these rows, or "
-            "fill them in. Of a row that is censored, the time is the end of its observation."
+            f"{what} has {pluralize(int(missing.sum()), 'missing value')}, {first_rows(missing, rows)}: drop "
+            "these rows, or fill them in. Of a row that is censored, the time is the end of its observation."
         )
     if not is_event:
         return column.values
@@ -230,8 +230,9 @@ def _check_times(
 ) -> None:
     if (negative := time < 0).any():
         raise DataError(
-            f"the time {names[0]!r} has {pluralize(int(negative.sum()), 'negative value')}, {first_rows(negative, rows)}: "
-            "a time is counted from the start of each row, such as the diagnosis."
+            f"the time {names[0]!r} has {pluralize(int(negative.sum()), 'negative value')}, "
+            f"{first_rows(negative, rows)}: a time is counted from the start of each row, such as the "
+            "diagnosis."
         )
     if entry is not None and (late := (entry < 0) | (entry >= time)).any():
         raise DataError(
@@ -456,7 +457,7 @@ def _warn_of_horizon(hazard: Hazard, time: FloatArray) -> None:
     if hazard.horizon > time.max():
         problem = f"is after the last time, {last}: nothing is known of survival to it. Give an earlier one."
     elif hazard.times[0] >= hazard.horizon and not hazard.is_linear:
-        problem = f"is not after the first event, at {first}: survival to it is the same for all rows. Give a later one."
+        problem = f"is not after the first event, at {first}: all rows survive it. Give a later one."
     if problem:
         warnings.warn(f"The horizon {horizon} {problem}", DataWarning, stacklevel=4)
 

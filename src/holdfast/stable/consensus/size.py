@@ -76,8 +76,8 @@ class SizeChoice(ViewMixin):
                 f"({self.measure} {texts[best]} instead of {texts[0]})."
             )
         reason = (
-            f"{self.sizes[place]} leaves instead of {self.sizes[0]}: {self.measure} on held-out rows {texts[0]} -> "
-            f"{texts[place]}"
+            f"{self.sizes[place]} leaves instead of {self.sizes[0]}: {self.measure} on held-out rows "
+            f"{texts[0]} -> {texts[place]}"
         )
         if place + 1 == len(self):
             return f"{reason}."
