@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast import load, save
+from holdfast import Table, load, save
 from holdfast._text import rounded_percent
 from holdfast.data.survival import name_survival
 from holdfast.errors import ParameterError
@@ -133,3 +133,11 @@ def test_weighted_events_are_fractions_and_said_to_be_by_weight() -> None:
     tree = SurvivalTree(max_depth=1).fit(X, y, sample_weight=np.linspace(0.5, 1.5, len(X))).tree_
     assert "events by weight" in str(tree)
     assert "events by weight in" in rules_text(tree)
+
+
+def test_an_edit_with_rows_counts_events_and_rows_of_the_same_rows() -> None:
+    X, y = made_rows()
+    tree = SurvivalTree(max_leaf_nodes=4).fit(X[:100], tuple(each[:100] for each in y)).tree_
+    edited = tree.prune_at(1, Table.from_arrays(X, y, schema=tree.schema))
+    assert node_survival(edited, 0).n_rows == 200
+    assert node_survival(edited, 0).n_events == y[1].sum()

@@ -14,6 +14,7 @@ from holdfast.growth.rules import CART, CLASS_CRITERIA, GrowthRules, is_for_numb
 from holdfast.tree.edit import set_leaf_values
 from holdfast.tree.recorded import set_recorded
 from holdfast.tree.stats import class_counts, set_class_counts
+from holdfast.tree.survival import set_curves
 from holdfast.tree.tree import Tree
 
 
@@ -43,6 +44,7 @@ def refit_nodes(
     )
     tree = tree if keep_values else set_leaf_values(tree, nodes, fitted.value)
     tree = set_class_counts(tree, counts) if is_classes else tree
+    tree = tree if tree.curves is None else set_curves(tree, table)
     return set_recorded(tree, table)
 
 

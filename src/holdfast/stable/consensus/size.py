@@ -41,7 +41,7 @@ class SizeChoice(ViewMixin):
     explained: FloatArray  # fraction of the variance of the target
     difference: FloatArray  # to the fraction that the smallest size explains
     difference_error: FloatArray  # its standard error
-    measure: str = "R²"  # of survival the fraction of the deviance that is explained
+    measure: str | None = None  # what `explained` is, unless R²
 
     def __post_init__(self) -> None:
         for name in ("sizes", "explained", "difference", "difference_error"):
@@ -66,17 +66,18 @@ class SizeChoice(ViewMixin):
     def reason(self) -> str:
         """The reason of the choice, in words."""
         texts = [number_text(max(float(each), 0.0), 3) for each in self.explained]
+        measure = self.measure or "R²"
         place, usual = self.chosen, f"{self.sizes[0]} leaves"
         if place == 0:
             best = int(self.explained.argmax())
             if best == 0 or self.difference[best] <= 0:
-                return f"{usual}: more leaves do not fit held-out rows better ({self.measure} {texts[0]})."
+                return f"{usual}: more leaves do not fit held-out rows better ({measure} {texts[0]})."
             return (
                 f"{usual}: {self.sizes[best]} leaves fit held-out rows little better, or not clearly better "
-                f"({self.measure} {texts[best]} instead of {texts[0]})."
+                f"({measure} {texts[best]} instead of {texts[0]})."
             )
         reason = (
-            f"{self.sizes[place]} leaves instead of {self.sizes[0]}: {self.measure} on held-out rows "
+            f"{self.sizes[place]} leaves instead of {self.sizes[0]}: {measure} on held-out rows "
             f"{texts[0]} -> {texts[place]}"
         )
         if place + 1 == len(self):
@@ -143,7 +144,7 @@ def choose_size(rows: TrainingSet, held_out: Sequence[tuple[BoolArray, Sequence[
         difference=np.mean(differences, axis=0),
         # Rows held out several times count once: the mean error is that of one division.
         difference_error=np.mean(errors, axis=0) / np.sqrt(_n_times(rows, held_out)),
-        measure="explained deviance" if rows.table.survival is not None else "R²",
+        measure="explained deviance" if rows.table.survival is not None else None,
     )
 
 
@@ -173,7 +174,7 @@ def _n_times(rows: TrainingSet, held_out: Sequence[tuple[BoolArray, Sequence[Tre
 
 def size_choice_table(choice: SizeChoice, note: str = "") -> TextTable:
     """Make the table of sizes."""
-    headings = ["leaves", f"held-out {choice.measure}", f"more than {choice.sizes[0]} leaves", ""]
+    headings = ["leaves", f"held-out {choice.measure or 'R²'}", f"more than {choice.sizes[0]} leaves", ""]
     rows = []
     for place, size in enumerate(choice.sizes):
         gain, error = float(choice.difference[place]), float(choice.difference_error[place])
