@@ -2,9 +2,9 @@
 Survival of patients
 ====================
 
-An oncologist wants rules that tell how long patients live without relapse, and wants to find the same rules when the
-registry is analysed again next year. The data are 686 women with breast cancer (the GBSG-2 trial), which come with
-scikit-survival.
+An oncologist wants rules that tell how long patients live without relapse, and wants to find the same rules
+when the registry is analysed again next year. The data are 686 women with breast cancer (the GBSG-2 trial),
+which come with scikit-survival.
 """
 
 from sksurv.datasets import load_gbsg2
@@ -16,8 +16,8 @@ X, y = load_gbsg2()
 model = StableSurvivalTree(max_leaf_nodes=6, horizon=1825, time_unit="days").fit(X, y)
 
 # %%
-# Every line is a group of patients: survival without relapse for five years, the risk relative to all patients, and how
-# many of the group had a relapse or died.
+# Every line is a group of patients: survival without relapse for five years, the risk relative to all
+# patients, and how many of the group had a relapse or died.
 print(model.tree_)
 
 # %%
@@ -25,13 +25,13 @@ print(model.tree_)
 SurvivalDisplay.from_estimator(model)
 
 # %%
-# One patient: the path through the tree, what was observed in patients like her, how firm the answer is, and which small
-# changes would lead to another group.
+# One patient: the path through the tree, what was observed in patients like her, how firm the answer is, and
+# which small changes would lead to another group.
 print(explain_row(model, X.iloc[[3]]))
 
 # %%
-# Trained again on other patients, how much would the tree change? Two samples that share half of the patients, against
-# an ordinary survival tree of the same size:
+# Trained again on other patients, how much would the tree change? Two samples that share half of them,
+# against an ordinary survival tree of the same size:
 methods = {
     "stable tree": StableSurvivalTree(max_leaf_nodes=6),
     "ordinary tree": SurvivalTree(max_leaf_nodes=6),

@@ -104,7 +104,7 @@ def command(
 
     With --time and --event, instead of --target, relative risks and survival are predicted. Of several kinds
     of events (competing risks), name one with --event COLUMN=VALUE: rows with another count as censored. An
-    event that is only known to lie between two visits (interval censoring) has the time of the later one.
+    event that is only known to lie between two visits (interval censoring) is not supported.
 
     On two cores a fit takes about 3 seconds for up to 5,000 rows and 10 for 50,000. The first one after the
     installation takes a minute longer, to compile. For a quick look: --teacher linear --n-estimators 25.

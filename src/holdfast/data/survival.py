@@ -500,17 +500,17 @@ def join_value(name: str, value: str) -> str:
     return f"{name}{':' if name.startswith('survival to') else ''} {value}".strip()
 
 
-def time_text(time: float, unit: str | None = None) -> str:
-    """Format a time with its unit, in years where that is a whole number.
+def time_text(time: float, unit: str | None = None, *, in_years: bool = True) -> str:
+    """Format a time with its unit, or in years where that is a whole number and wanted.
 
     >>> time_text(2500.0, "days"), time_text(365.0, "days"), time_text(18.5, "months"), time_text(2500.0)
     ('2,500 days', '1 year', '18.5 months', '2,500')
     """
-    number, noun = _measure_time(time, unit)
+    number, noun = _measure_time(time, unit, in_years)
     return f"{number} {plural(noun) if noun in PER_YEAR and number != '1' else noun}".strip()
 
 
-def _measure_time(time: float, unit: str | None) -> tuple[str, str]:
+def _measure_time(time: float, unit: str | None, in_years: bool = True) -> tuple[str, str]:
     """Return a time as text, and its unit: in the singular if it is a day, a week, a month or a year."""
     noun = (unit or "").strip()
     known = noun.lower().removesuffix("s")
@@ -518,7 +518,7 @@ def _measure_time(time: float, unit: str | None) -> tuple[str, str]:
         noun = known
         years = round(time / PER_YEAR[noun])
         is_whole = abs(time - years * PER_YEAR[noun]) <= (0.75 if noun == "day" else 0.0)
-        if years > 0 and (is_whole or (noun == "day" and time == 365 * years)):
+        if in_years and years > 0 and (is_whole or (noun == "day" and time == 365 * years)):
             time, noun = years, "year"
     return f"{time:,.0f}" if time == round(time) else number_text(time, 4), noun
 

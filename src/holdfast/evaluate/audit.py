@@ -100,7 +100,7 @@ def retrain_audit(
         Weights of the rows, for training and for all figures.
     horizon : float, optional
         Of times to an event: changes of predictions are those of the survival to this time, of models with
-        `predict_survival_function`. Default: as of `SurvivalTree`, from all rows.
+        `predict_survival_function`. Default: that of the models, or as of `SurvivalTree`.
     label_weight : float, default 10.0
         Weight of a different outcome in a tree distance. Distances are measured on the schema of the rows
         that are not held out.
@@ -141,7 +141,9 @@ def retrain_audit(
                 for name, each in own.items()
             }
         )
-        given = EvaluationData.read(X, y, sample_weight, task, groups=groups, stage=stage, horizon=horizon)
+        given = EvaluationData.read(
+            X, y, sample_weight, task, groups=groups, stage=stage, horizon=horizon, models=own.values()
+        )
         data, order = given.in_fixed_order()
         audited = _make_methods(named, data)
         resamples = [Resample(data, number, random_state, test_size) for number in range(n_repeats)]

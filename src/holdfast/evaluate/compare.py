@@ -84,8 +84,8 @@ def compare_models(
         With `stage` and `groups`: also leave out earlier rows of a group that is held out, and report how
         many rows, and which fractions of the classes, remain.
     horizon : float, optional
-        Of times to an event, the time up to which "uno", "auc" and "brier" score. Default: as of
-        `SurvivalTree`, from all rows.
+        Of times to an event, the time up to which "uno", "auc" and "brier" score. Default: that
+        of the models, if they agree, or as of `SurvivalTree`.
     baseline : str, optional
         The model that others are compared with. Default: the one with the best mean.
     on_error : {"raise", "skip"}, default "raise"
@@ -114,7 +114,14 @@ def compare_models(
     _check_choices(named, baseline, on_error)
     own = {name: each for name, each in named.items() if hasattr(each, "fit")}
     data = EvaluationData.read(
-        X, y, sample_weight, find_task(own), groups=groups, stage=stage, horizon=horizon
+        X,
+        y,
+        sample_weight,
+        find_task(own),
+        groups=groups,
+        stage=stage,
+        horizon=horizon,
+        models=own.values(),
     )
     metrics = make_metrics(scoring, data.table)
     task: Task = data.target.task

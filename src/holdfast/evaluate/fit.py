@@ -4,7 +4,7 @@ import inspect
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -47,8 +47,15 @@ class EvaluationData:
         groups: Any = None,
         stage: Any = None,
         horizon: float | None = None,
+        models: Iterable[Any] = (),
     ) -> "EvaluationData":
-        """Read the rows; X stays in its type."""
+        """Read the rows; X stays in its type.
+
+        Without a horizon, that of the models holds if they agree.
+        """
+        models = tuple(models)
+        if horizon is None:
+            horizon = _find_common(models, "horizon")
         X = _collect(X)
         n_rows = make_frame(X).n_rows
         task = "survival" if task is None and is_survival(y) else task
@@ -61,7 +68,15 @@ class EvaluationData:
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # every model reads the columns itself
-            table = Table.from_arrays(X, line, weight, task=task, target=get_target_name(y), horizon=horizon)
+            table = Table.from_arrays(
+                X,
+                line,
+                weight,
+                task=task,
+                target=get_target_name(y),
+                horizon=horizon,
+                time_unit=_find_common(models, "time_unit"),
+            )
         return cls(
             X=X,
             y=line if isinstance(line, np.ndarray) else line.to_native(),
@@ -146,6 +161,12 @@ TASKS: dict[str, Task] = {
     "regressor": "regression",
     "survival": "survival",
 }
+
+
+def _find_common(models: Iterable[Any], parameter: str) -> Any:
+    """Return the value of a parameter that all models which have it share; None if there is no such value."""
+    values = {getattr(model, parameter) for model in models if hasattr(model, parameter)}
+    return values.pop() if len(values) == 1 else None
 
 
 def find_task(models: dict[str, Any]) -> Task | None:

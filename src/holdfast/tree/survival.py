@@ -260,7 +260,7 @@ def is_counted(found: NodeSurvival) -> bool:
 
 def median_text(tree: Tree, found: NodeSurvival) -> str:
     """Format the observed median survival time with its unit; empty if more than half survive."""
-    return "" if found.median is None else time_text(found.median, get_hazard(tree).unit)
+    return "" if found.median is None else time_text(found.median, get_hazard(tree).unit, in_years=False)
 
 
 def survival_sentence(target: Target, found: NodeSurvival, noun: str = "row") -> str:
