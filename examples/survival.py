@@ -13,7 +13,8 @@ from holdfast import StableSurvivalTree, SurvivalTree, explain_row, retrain_audi
 from holdfast.plots import SurvivalDisplay
 
 X, y = load_gbsg2()
-model = StableSurvivalTree(max_leaf_nodes=6, horizon=1825, time_unit="days").fit(X, y)
+five_years = {"horizon": 1825, "time_unit": "days"}
+model = StableSurvivalTree(max_leaf_nodes=6, **five_years).fit(X, y)
 
 # %%
 # Every line is a group of patients: survival without relapse for five years, the risk relative to all
@@ -33,8 +34,8 @@ print(explain_row(model, X.iloc[[3]]))
 # Trained again on other patients, how much would the tree change? Two samples that share half of them,
 # against an ordinary survival tree of the same size:
 methods = {
-    "stable tree": StableSurvivalTree(max_leaf_nodes=6),
-    "ordinary tree": SurvivalTree(max_leaf_nodes=6),
+    "stable tree": StableSurvivalTree(max_leaf_nodes=6, **five_years),
+    "ordinary tree": SurvivalTree(max_leaf_nodes=6, **five_years),
 }
 audit = retrain_audit(methods, X, y, n_repeats=3, changes=["overlap"], random_state=0)
 print(audit)

@@ -2,8 +2,8 @@
 
 Each table of scikit-survival and lifelines (at most 3,000 rows) is divided into 70 % to train on and 30 % to
 test on. Every method is trained on two samples of 75 % of the training rows that share half of them. Printed
-are the means of concordance, integrated Brier score up to the horizon, tree distance (label weight 10), rank
-agreement of the two trainings (Spearman), and differences to scikit-survival's tree with standard errors over
+are the means of concordance, integrated Brier score, mean change of predicted survival between the two trainings,
+tree distance (label weight 10), rank agreement of the two trainings (Spearman), and differences to scikit-survival's tree with standard errors over
 repetitions. The sets `flchain` and `rossi` served no choice of the method.
 
     python -m benchmarks.studies.survival --sets gbsg2,whas500 --reps 12 --out pairs.csv
@@ -110,7 +110,9 @@ def measure(
         integrated_brier_score(y, y[test], predict_survival(model, features.iloc[test], grid), grid)
         for model in models
     ]
-    found = {"concordance": np.mean(concordances), "brier": np.mean(briers)}
+    ends = [predict_survival(model, features.iloc[test], grid[-1:]) for model in models]
+    churn = np.abs(ends[0] - ends[1]).mean()  # of survival to the last time of the Brier score
+    found = {"concordance": np.mean(concordances), "brier": np.mean(briers), "churn": churn}
     if min(map(np.ptp, risks)) > 0:
         found["rank"] = spearmanr(*risks).statistic
     if hasattr(models[0], "tree_"):
@@ -155,7 +157,7 @@ def differences(pairs: pd.DataFrame) -> str:
     lines = []
     for method in pairs["method"].unique():
         cells = []
-        for name in ("concordance", "brier", "rank"):
+        for name in ("concordance", "brier", "churn", "rank"):
             wide = pairs.pivot_table(index=["set", "repeat"], columns="method", values=name)
             if method == FIRST or FIRST not in wide or method not in wide:
                 continue
