@@ -2,9 +2,10 @@
 
 Each table of scikit-survival and lifelines (at most 3,000 rows) is divided into 70 % to train on and 30 % to
 test on. Every method is trained on two samples of 75 % of the training rows that share half of them. Printed
-are the means of concordance, integrated Brier score, mean change of predicted survival between the two trainings,
-tree distance (label weight 10), rank agreement of the two trainings (Spearman), and differences to scikit-survival's tree with standard errors over
-repetitions. The sets `flchain` and `rossi` served no choice of the method.
+are the means of concordance, integrated Brier score, mean change of predicted survival between the trainings,
+tree distance (label weight 10), rank agreement of the two trainings (Spearman), and differences to the tree
+of scikit-survival, with standard errors over repetitions. The sets `flchain` and `rossi` served no choice of
+the method.
 
     python -m benchmarks.studies.survival --sets gbsg2,whas500 --reps 12 --out pairs.csv
 """
