@@ -142,7 +142,7 @@ def test_missing_times_are_refused_or_left_out(folder: Path, tmp_path: Path) -> 
 
 
 def test_a_column_that_gives_the_event_away_is_named(folder: Path) -> None:
-    with pytest.warns(DataWarning, match="'status' tells exactly which rows have the event"):
+    with pytest.warns(DataWarning, match="'status' tells which rows have the event"):
         fit_run(folder / "first.csv", model="tree", max_depth=2, drop="patient", **SETTINGS)
 
 

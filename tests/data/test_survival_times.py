@@ -118,6 +118,25 @@ def test_bands_do_not_overflow() -> None:
     assert ((curve.low >= 0) & (curve.low <= curve.survival) & (curve.high <= 1)).all()
 
 
+def test_columns_that_tell_the_event_or_the_time_are_named() -> None:
+    random = np.random.default_rng(0)
+    time, event = random.exponential(size=60), random.random(60) < 0.5
+    leaks = {
+        "cause": np.where(event, "cancer", None),
+        "ward": np.where(event, random.choice(["A", "B"], 60), "C"),
+        "death_day": np.where(event, random.random(60), np.nan),
+        "months": time / 30 + 1,
+    }
+    fair = {
+        "age": random.random(60),
+        "sex": random.choice(["f", "m"], 60),
+        "lab": np.where(event, 1.0, np.nan),
+    }
+    fair["lab"][:3] = 2.0
+    with pytest.warns(DataWarning, match="^'cause', 'ward', 'death_day', 'months' tells which rows"):
+        Table.from_arrays(pd.DataFrame({**fair, **leaks}), (time, event), task="survival")
+
+
 # -- hazards -------------------------------------------------------------------------------------------------
 
 

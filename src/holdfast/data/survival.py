@@ -26,6 +26,9 @@ from holdfast.errors import DataError, DataWarning, ParameterError
 
 EVENT_NAMES = ("event", "status", "died", "dead", "death", "observed", "cens")
 ENTRY_NAMES = ("entry", "start", "enter")
+MOST_CODES = 20  # values of a column that may tell the event
+FEWEST = 10  # rows with and without the event, which a column may tell by chance otherwise
+SAME = 0.9999  # correlation of a column that is the time in other units
 BOUNDS = ("lower", "upper", "left", "right")  # columns of interval censoring begin so
 MOST_TIMES = 500  # of a stored hazard; of more event times, these are spread evenly
 AT_RISK = 0.1  # fraction of the rows that are observed up to the default horizon
@@ -460,6 +463,34 @@ def _warn_of_horizon(hazard: Hazard, time: FloatArray) -> None:
         problem = f"is not after the first event, at {first}: all rows survive it. Give a later one."
     if problem:
         warnings.warn(f"The horizon {horizon} {problem}", DataWarning, stacklevel=4)
+
+
+def find_leaks(names: Sequence[str], columns: Sequence[FloatArray], times: SurvivalTimes) -> list[str]:
+    """Find columns that tell the event of every row, by their few values or gaps, or that are the time.
+
+    >>> time, event = np.arange(1.0, 51.0), np.arange(50) % 2 == 0
+    >>> columns = [np.arange(50.0) % 7, np.where(event, time, np.nan)]
+    >>> find_leaks(["age", "died_on"], columns, SurvivalTimes(time, event, None, np.ones(50)))
+    ['died_on']
+    """
+    leaks: list[str] = []
+    n_events = int(times.event.sum())
+    if not FEWEST <= n_events <= len(times.event) - FEWEST:
+        return leaks
+    for name, values in zip(names, columns, strict=True):
+        is_known = ~np.isnan(values)
+        if np.array_equal(is_known, times.event) or np.array_equal(is_known, ~times.event):
+            leaks.append(name)
+            continue
+        found = np.unique(values[:1000])  # most columns have many values within the first rows
+        found = np.unique(values) if len(found) <= MOST_CODES else found
+        if len(found) <= MOST_CODES:
+            parts = [times.event[np.isnan(values) if np.isnan(each) else values == each] for each in found]
+            leaks += [name] if all(part.all() or not part.any() for part in parts) else []
+        elif is_known.all():
+            with np.errstate(all="ignore"):  # times that are all equal, and numbers beyond bounds
+                leaks += [name] if abs(np.corrcoef(values, times.time)[0, 1]) > SAME else []
+    return leaks
 
 
 def extend_hazard(known: Hazard, y: NDArray[Any], weight: FloatArray | None) -> Hazard:

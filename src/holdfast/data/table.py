@@ -27,7 +27,7 @@ from holdfast.data.encode import (
 )
 from holdfast.data.frame import Frame, make_frame, subset_vector
 from holdfast.data.schema import Feature, Schema, SchemaDifferences, Target
-from holdfast.data.survival import SurvivalTimes, make_risk_target, read_survival
+from holdfast.data.survival import SurvivalTimes, find_leaks, make_risk_target, read_survival
 from holdfast.data.target import (
     Task,
     are_repetitions,
@@ -260,6 +260,13 @@ class Table(Shared):
             schema = replace(schema, target=schema.target.with_positive(positive))
         table = cls(schema, columns, values, weight, survival=survival)
         warn_uninformative_data(table)
+        if known is None and survival is not None and (leaks := find_leaks(schema.names, columns, survival)):
+            warnings.warn(
+                f"{quoted(leaks)} tells which rows have the event, or when. What becomes known only at the "
+                "end is no feature: leave it out.",
+                DataWarning,
+                stacklevel=3,
+            )
         return table
 
     @classmethod

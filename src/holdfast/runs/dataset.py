@@ -32,7 +32,7 @@ from holdfast.data.row_order import find_fixed_order, number_copies
 from holdfast.data.survival import make_risk_target, split_survival
 from holdfast.data.table import Table
 from holdfast.data.target import Task, read_weight
-from holdfast.data.target_columns import MOST_CODES, TargetColumns
+from holdfast.data.target_columns import TargetColumns
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.governance.model_card import make_model_card
 from holdfast.runs.files import find_earlier_run
@@ -142,7 +142,7 @@ def read_rows(data: Any, settings: DataSettings) -> Rows:
     )
     rows = _drop_without_target(_drop_weightless(rows), name, drop_missing=settings.drop_missing_target)
     if settings.targets.is_survival:
-        _check_survival(rows, settings)
+        _check_horizon(rows, settings.horizon)
     return rows
 
 
@@ -179,27 +179,13 @@ def _drop_without_target(rows: Rows, name: str, *, drop_missing: bool) -> Rows:
     return rows if known is None else rows.subset(known)
 
 
-def _check_survival(rows: Rows, settings: DataSettings) -> None:
-    """Raise an error for a horizon after the last time; warn of columns that give the event away."""
-    time, event, _ = split_survival(rows.y)
-    if settings.horizon is not None and settings.horizon > time.max():
+def _check_horizon(rows: Rows, horizon: float | None) -> None:
+    """Raise an error for a horizon after the last time."""
+    time = split_survival(rows.y)[0]
+    if horizon is not None and horizon > time.max():
         raise ParameterError(
-            f"horizon={number_text(settings.horizon)} is after the last time of the data, "
+            f"horizon={number_text(horizon)} is after the last time of the data, "
             f"{number_text(time.max())}: nothing is known of survival to it. Give an earlier one."
-        )
-    leaks = []
-    for name, raw in zip(rows.features.names, rows.features.columns, strict=True):
-        values = read_column(raw, f"column {name!r}").values
-        known = np.unique(values[~np.isnan(values)])
-        if 2 <= len(known) <= MOST_CODES and 0 < event.sum() < len(event):
-            parts = [event[values == each] for each in known]
-            leaks += [name] if all(part.all() or not part.any() for part in parts) else []
-    if leaks:
-        warnings.warn(
-            f"{quoted(leaks)} tells exactly which rows have the event. What becomes known only at the end is "
-            "no feature: leave it out with drop.",
-            DataWarning,
-            stacklevel=4,
         )
 
 
@@ -390,6 +376,9 @@ def choose_test_rows(whole: Table, rows: Rows, fraction: float, kind: str | None
         return HeldOut(none, none)
     if rows.stage is None or kind == "random":
         is_test = _draw_test_rows(whole, rows, fraction, seed)
+        event = None if whole.survival is None else whole.survival.event
+        if event is not None and not event[~is_test].any() and not is_test.all():
+            raise DataError("With test rows held out, no row with the event is left to train on: set test=0.")
         if is_test.all():
             units = f"{whole.n_rows} rows" if rows.groups is None else f"{len(np.unique(rows.groups))} groups"
             raise DataError(f"With test rows held out, none of the {units} is left to train on: set test=0.")
