@@ -68,7 +68,13 @@ def _describe_change(target: Target, figure: str) -> str:
 def _percent_text(audit: RetrainAudit, method: str, measure: str) -> str:
     """Format a figure in percent, with its standard error if there are several repetitions."""
     mean, error = audit.mean(method, measure), audit.error(method, measure)
-    return percent_text(mean) if isnan(error) else f"{100 * mean:.1f} ± {100 * error:.1f} %"
+    text = percent_text(mean) if isnan(error) else f"{100 * mean:.1f} ± {100 * error:.1f} %"
+    return _in_points(text) if audit.target.is_survival else text
+
+
+def _in_points(text: str) -> str:
+    """Name the unit of a difference of survival, which is itself in percent."""
+    return text.replace(" %", " points")
 
 
 def audit_text(audit: RetrainAudit, *, times: bool = True, width: int | None = None) -> str:
@@ -205,6 +211,7 @@ def _firmness_grid(audit: RetrainAudit) -> _Grid:
     for record in audit.firmness:
         error = "" if isnan(record["changed_error"]) else f" ± {percent_text(record['changed_error'])}"
         changed = "" if isnan(record["changed"]) else f"{percent_text(record['changed'])}{error}"
+        changed = _in_points(changed) if audit.target.is_survival else changed
         cells = (printable(record["method"]), record["level"], percent_text(record["rows"]), changed)
         rows.append([*cells])
     level, changed = _firmness_words(audit)
@@ -286,5 +293,5 @@ def _change_text(rows: ChangingRows, moved: float) -> str:
     if rows.is_classes:
         return f"{percent_text(moved)} change class"
     if rows.table.survival is not None:
-        return f"predicted survival changes by {percent_text(moved)} on average"
+        return f"predicted survival changes by {_in_points(percent_text(moved))} on average"
     return f"predictions change by {percent_text(moved)} of the standard deviation"

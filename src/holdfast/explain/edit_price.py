@@ -237,7 +237,8 @@ def _decimals(price: EditPrice) -> int:
 def _rows_sentence(price: EditPrice) -> str:
     churn = fixed_text(price.churn.value, 4)
     if price.survival:
-        return f"Mean change of the predicted {price.survival}: {churn}."
+        points = fixed_text(100 * price.churn.value, 1)
+        return f"Mean change of the predicted {price.survival}: {points} percentage points."
     if price.flips is None or price.negative_flips is None:
         return f"Mean change of the predictions: {churn} standard deviations of the target."
     moved = f"Mean change of the probabilities (churn): {churn}."

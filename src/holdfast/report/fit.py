@@ -200,9 +200,11 @@ def _key_figures(fitted: Fitted) -> Iterator[KeyFigure]:
     """Return the numbers that a reader looks for first."""
     if (score := _test_score(fitted)) is not None:
         value, _, error = estimate_texts([score[0]], [score[1]])[0].partition(" ± ")
-        name = "new rows" if fitted.test is None or fitted.test.are_new else "rows given"
+        name, kind = "new rows", "test rows"
+        if fitted.test is not None and not fitted.test.are_new:
+            name, kind = "rows given", "rows given"
         yield KeyFigure(
-            value, f"{fitted.metric.title} on test rows", f"± {error}, {fitted.n_test_rows:,} {name}"
+            value, f"{fitted.metric.title} on {kind}", f"± {error}, {fitted.n_test_rows:,} {name}"
         )
     model = fitted.model
     if isinstance(model, Tree):
