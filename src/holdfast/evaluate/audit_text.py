@@ -211,7 +211,7 @@ def _firmness_grid(audit: RetrainAudit) -> _Grid:
     for record in audit.firmness:
         error = "" if isnan(record["changed_error"]) else f" ± {percent_text(record['changed_error'])}"
         changed = "" if isnan(record["changed"]) else f"{percent_text(record['changed'])}{error}"
-        changed = _in_points(changed) if audit.target.is_survival else changed
+        changed = _in_points(changed.replace(" % ±", " ±")) if audit.target.is_survival else changed
         cells = (printable(record["method"]), record["level"], percent_text(record["rows"]), changed)
         rows.append([*cells])
     level, changed = _firmness_words(audit)
