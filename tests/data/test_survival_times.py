@@ -222,3 +222,9 @@ def test_new_events_where_the_known_hazard_does_not_rise_count_as_at_its_next_ti
     # After the last known time the hazard goes on with that of the new rows: one event of one row.
     assert times.exposure.tolist() == [0.5, 1.0, 0.0, 1.0]
     assert rate.tolist() == [2.0, 1.0, 0.0, 1.0]
+
+
+def test_rows_without_an_entry_are_doubted_by_a_model_with_entries() -> None:
+    schema = Table.from_arrays([[1], [2], [3]], (TIME, EVENT, [0, 1, 2]), task="survival").schema
+    with pytest.warns(DataWarning, match="trained with times of entry"):
+        Table.from_arrays([[1], [2], [3]], (TIME, EVENT), schema=schema)

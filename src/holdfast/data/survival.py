@@ -440,6 +440,13 @@ def make_risk_target(
         hazard, exposure = estimate_hazard(y, weight, method=method, horizon=horizon, unit=unit)
         _warn_of_horizon(hazard, time)
     else:
+        if known.entry is not None and entry is None:
+            warnings.warn(
+                f"The model was trained with times of entry, {known.entry!r}, and y has none: its rows count "
+                "as observed from 0 on. Else give y=(time, event, entry).",
+                DataWarning,
+                stacklevel=3,
+            )
         hazard = extend_hazard(known, y, weight)
         exposure = expected_events(hazard, time, entry)
         # An event at a time of no hazard counts as at the next known time.

@@ -299,6 +299,12 @@ def classes_of(model: Any) -> tuple[Label, ...]:
     """Return the classes that the model predicts, in the order of its probabilities."""
     classes = model.schema.target.classes if isinstance(model, Tree) else getattr(model, "classes_", ())
     if not len(classes):
+        target = getattr(getattr(getattr(model, "tree_", model), "schema", None), "target", None)
+        if target is not None and target.is_survival:
+            raise ParameterError(
+                f"{type(model).__name__} predicts survival: this plot needs a classifier. SurvivalDisplay "
+                "draws observed and predicted survival."
+            )
         raise ParameterError(f"{type(model).__name__} predicts numbers: this plot needs a classifier.")
     return tuple(getattr(label, "item", lambda own=label: own)() for label in classes)
 

@@ -609,7 +609,7 @@ def _affected_section(run: UpdateRun) -> PageSection:
         TextTable(headings, groups, title=title, tones=tones) if groups else "No prediction changes."
     )
     if run.facts["subgroups"]:
-        parts.append(_subgroup_table(run.facts["subgroups"], mean))
+        parts.append(_subgroup_table(run.facts["subgroups"], mean, has_decision=has_decision))
     parts += firmness_parts(run.update)
     return PageSection("touched", "Who is affected", CHANGE, parts)
 
@@ -636,7 +636,7 @@ def _group_decision(group: Mapping[str, Any], outputs: Mapping[str, Any]) -> str
     return "swap-in" if group["decided_after"] == 1 else "swap-out"
 
 
-def _subgroup_table(parts: list[Mapping[str, Any]], mean: Any) -> TextTable:
+def _subgroup_table(parts: list[Mapping[str, Any]], mean: Any, *, has_decision: bool) -> TextTable:
     rows = [
         [
             part["name"],
@@ -653,7 +653,8 @@ def _subgroup_table(parts: list[Mapping[str, Any]], mean: Any) -> TextTable:
         for part in parts
     ]
     headings = ["subgroup", "rows", "mean before", "mean after", "other decision", "swap-ins", "swap-outs"]
-    return TextTable(headings, rows, title="By subgroup")
+    kept = None if has_decision else 4
+    return TextTable(headings[:kept], [row[:kept] for row in rows], title="By subgroup")
 
 
 # -- the evidence of the record ---------------------------------------------------------------------------
