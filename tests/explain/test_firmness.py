@@ -110,7 +110,7 @@ def test_firmness_is_that_of_the_trees_one_by_one(model: Any) -> None:
     )
     found = model.predict_firmness(X)
     losses = model.tree_.loss_matrix
-    trees = [tree if losses is None else set_losses(tree, losses) for tree in model.references.trees]
+    trees = [tree if losses is None else set_losses(tree, losses) for tree in model.references_.trees]
     decided = model.tree_.predict(X)
     values = np.array([tree.values(X) for tree in trees])
     if found.share is None:
@@ -161,7 +161,7 @@ def test_leaf_values_of_references_come_from_their_own_samples() -> None:
     ]
     spreads = [
         np.abs(tree.value - value).max()
-        for tree, value in zip(model.references.trees, on_all_rows, strict=True)
+        for tree, value in zip(model.references_.trees, on_all_rows, strict=True)
     ]
     assert min(spreads) > 0.005  # another sample, other values
     assert max(spreads) < 0.3
@@ -205,18 +205,18 @@ def test_an_updated_tree_has_reference_trees_of_its_own(name: str, tmp_path: Any
     y = {"three classes": np.digitize(shifted, [5.0, 6.5]), "numbers": shifted}.get(
         name, np.where(shifted > 5.5, "yes", "no")
     )
-    before = model.references
+    before = model.references_
     model.update(new, y, validation=None)
     model.select_step(len(model.update_.steps) - 1)
-    assert model.references is not before
-    assert len(model.references) == 8
+    assert model.references_ is not before
+    assert len(model.references_) == 8
     found = model.predict_firmness(new)
     assert found.share is None or found.share.mean() > 0.6
     assert ((found.low <= found.estimate) & (found.estimate <= found.high)).mean() > 0.6
     save(model, tmp_path / "model.json")
     assert load(tmp_path / "model.json").predict_firmness(new).to_frame().equals(found.to_frame())
     model.select_step(0)  # the tree is kept, and so are its reference trees
-    assert model.references is before
+    assert model.references_ is before
 
 
 def test_an_update_is_judged_by_the_answers_that_were_firm() -> None:
@@ -291,7 +291,7 @@ def test_survival_has_the_interval_of_survival_to_the_horizon(survival_model: An
     own = np.exp(-survival_model.tree_.values(FRAME)[:, 0] * cumulative)
     assert found.share is None
     assert found.estimate == pytest.approx(own, abs=1e-12)
-    risks = [tree.values(FRAME)[:, 0] for tree in survival_model.references.trees]
+    risks = [tree.values(FRAME)[:, 0] for tree in survival_model.references_.trees]
     others = np.sort(np.exp(-np.array(risks) * cumulative), axis=0)
     assert found.low == pytest.approx(others[0], abs=1e-12)  # 5 % of 10 trees
     assert found.high == pytest.approx(others[9], abs=1e-12)
@@ -302,7 +302,7 @@ def test_survival_has_the_interval_of_survival_to_the_horizon(survival_model: An
 
 
 def test_risks_of_references_come_from_the_events_of_their_own_samples(survival_model: Any) -> None:
-    pairs = zip(survival_model.references.trees, survival_model.reference_trees_, strict=True)
+    pairs = zip(survival_model.references_.trees, survival_model.reference_trees_, strict=True)
     moved = np.array([np.abs(own.value - of_all_rows.value).max() for own, of_all_rows in pairs])
     assert moved.min() > 0.01
     assert moved.max() < 2.0

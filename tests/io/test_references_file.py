@@ -42,7 +42,7 @@ RAW = zlib.decompress(base64.b64decode(PACKED))
 
 def test_a_hundred_trees_of_twelve_leaves_take_less_than_60_kb() -> None:
     model = StableTreeClassifier(teacher="linear", max_leaf_nodes=12, min_samples_leaf=5).fit(X, Y)
-    assert (len(model.references), max(tree.n_leaves for tree in model.references.trees)) == (100, 12)
+    assert (len(model.references_), max(tree.n_leaves for tree in model.references_.trees)) == (100, 12)
     with_trees, without = (len(model_to_json(model, references=each)) for each in (True, False))
     assert with_trees - without < 60_000
 
@@ -50,7 +50,7 @@ def test_a_hundred_trees_of_twelve_leaves_take_less_than_60_kb() -> None:
 def test_the_file_is_the_same_after_a_journey() -> None:
     loaded = model_from_json(FILE)
     assert model_to_json(loaded) == FILE
-    pairs = zip(loaded.references.trees, MODEL.references.trees, strict=True)
+    pairs = zip(loaded.references_.trees, MODEL.references_.trees, strict=True)
     for one, other in pairs:
         for name in ("feature", "threshold", "left", "right", "missing_left", "set_start", "in_set", "value"):
             assert np.array_equal(getattr(one, name), getattr(other, name), equal_nan=name == "threshold")

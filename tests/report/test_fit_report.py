@@ -475,7 +475,7 @@ def test_the_section_on_firmness_counts_the_rows_that_a_person_looks_at() -> Non
     run = small_run()
     section = facts_of("small_run")["sections"]["firmness"]
     training = run.details.roles.training
-    share = run.estimator.references.firmness(run.model, training).share
+    share = run.estimator.references_.firmness(run.model, training).share
     n_other = int((share < 0.95).sum())
     assert section["firmness"] == {"rows": len(share), "not_firm": n_other, "least": 0.95}
     assert f"This rule refers {n_other} of {len(share)} cases" in section["paragraphs"][1]

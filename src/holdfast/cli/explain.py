@@ -168,7 +168,7 @@ def _load(
 
     run = open_run(model) if is_run(model) else None
     stored = open_model(model_file(model)) if run is None else run.fitted
-    loaded, references = stored.model, stored.references
+    loaded, references = stored.model, stored.references_
     if isinstance(loaded, Ensemble):
         raise DataError(
             f"'{model}' contains {len(loaded)} trees, and a row is explained by a single tree: fit a stable "

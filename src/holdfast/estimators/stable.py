@@ -323,7 +323,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
             self.__dict__.pop(name, None)
         self.choice_, self.frontier_ = choice, choice.frontier
         self.tree_ = self._with_threshold(trees[choice.candidate])
-        own = self.references if saved is not None else self.trained_.references_of(choice.candidate)
+        own = self.references_ if saved is not None else self.trained_.references_of(choice.candidate)
         self.reference_trees_ = list(own.trees) if own is not None else []
         self.instability_ = float(self.frontier_.instability[choice.candidate])
         if self.frontier_.teacher_loss is not None:
@@ -332,7 +332,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
     # -- firmness -------------------------------------------------------------------------------------
 
     @property
-    def references(self) -> ReferenceTrees | None:
+    def references_(self) -> ReferenceTrees | None:
         """The reference trees of the size of `tree_`, which measure firmness; None if there are none."""
         references: ReferenceTrees | None = vars(self).get("_references")
         if references is None or "frontier_" not in vars(self):
@@ -358,7 +358,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
             The share of reference trees that agree, and the interval of their estimates, for every row.
         """
         check_is_fitted(self)
-        if (references := self.references) is None:
+        if (references := self.references_) is None:
             raise ModelError(
                 f"This {type(self).__name__} has no reference trees to measure firmness by: its file was "
                 "saved without them (references=False, or an older holdfast), its tree was not fitted here, "

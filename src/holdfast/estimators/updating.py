@@ -398,7 +398,7 @@ def find_update(
         own_loss=vars(model).get("teacher_loss_", 0.0),
         more=tuple(reference_trees),
         rule=model._selection_rule(),
-        references=model.references,
+        references=model.references_,
     )
     return found.judge(policy, force=force), hashes
 

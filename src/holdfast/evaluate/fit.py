@@ -295,7 +295,7 @@ def fit_and_predict(
 
 def find_firmness(model: Any, X: Any) -> FloatArray | None:
     """Find how firm the predictions of a stable tree are: shares, or widths for numbers; else None."""
-    if getattr(model, "references", None) is None or not hasattr(model, "predict_firmness"):
+    if getattr(model, "references_", None) is None or not hasattr(model, "predict_firmness"):
         return None
     found = model.predict_firmness(X)
     return np.asarray(found.spread if found.share is None else found.share, np.float64)

@@ -215,7 +215,7 @@ def explain_row(
     deviations = _deviations(row, data)
     by_node = {each.node: each for each in support or _support_of(model)}
     steps = tuple(_step(row, node, answer, deviations, by_node.get(node)) for node, answer in row.path)
-    references = getattr(model, "references", None) if references is None else references
+    references = getattr(model, "references_", None) if references is None else references
     firmness = None if references is None else _find_firmness(references, row.tree, frame, options)
     return replace(_explain(row, goal, limits, n_counterfactuals, steps), firmness=firmness)
 

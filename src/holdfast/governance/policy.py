@@ -239,5 +239,5 @@ class ChangePolicy(TomlForm, frozen=True, kw_only=True):
         """
         from holdfast.governance.judge import judge_change
 
-        references = getattr(old, "references", None) if references is None else references
+        references = getattr(old, "references_", None) if references is None else references
         return judge_change(self, old, new, table, subgroups=subgroups, diff=diff, references=references)

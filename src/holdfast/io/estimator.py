@@ -259,7 +259,7 @@ def set_references(estimator: Any, references: ReferenceTrees | None, candidates
         if any(number >= len(estimator.frontier_) for number in candidates):
             raise ModelFileError(f"at candidates: the frontier has {len(estimator.frontier_)} of them.")
         estimator._candidates = {**candidates, estimator.choice_.candidate: estimator.tree_}
-        estimator.reference_trees_ = list(estimator.references.trees)
+        estimator.reference_trees_ = list(estimator.references_.trees)
 
 
 def _set_classes(estimator: Any, part: EstimatorPart, classes: tuple[Label, ...]) -> None:

@@ -122,7 +122,7 @@ class StoredModel:
             return build_frontier(part, self.model)
 
     @cached_property
-    def references(self) -> ReferenceTrees | None:
+    def references_(self) -> ReferenceTrees | None:
         """The reference trees of the size of the tree; None if the file has none."""
         document = self._document
         if not isinstance(document, TreeDocument):
@@ -188,7 +188,7 @@ def load_model(
 def load_with_references(path: str | os.PathLike[str]) -> tuple[Tree | Ensemble, ReferenceTrees | None]:
     """Load the tree or ensemble in a file, without its estimator, and its reference trees; None if none."""
     stored = open_model(path)
-    return stored.model, stored.references
+    return stored.model, stored.references_
 
 
 def _read_size(estimator: EstimatorPart | UnsetType) -> int | None:

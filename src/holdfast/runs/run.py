@@ -142,7 +142,7 @@ class Run(ViewMixin):
 
     def explain_row(self, x: Any, **options: Any) -> RowExplanation:
         """Explain the prediction for one row, and what would change it; see `explain_row`."""
-        references = getattr(self.fitted, "references", None)
+        references = getattr(self.fitted, "references_", None)
         return explain_row(
             self.model, x, support=self.split_support(), **{"references": references, **options}
         )
