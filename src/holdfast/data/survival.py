@@ -32,6 +32,7 @@ SAME = 0.9999  # correlation of a column that is the time in other units
 BOUNDS = ("lower", "upper", "left", "right")  # columns of interval censoring begin so
 MOST_TIMES = 500  # of a stored hazard; of more event times, these are spread evenly
 AT_RISK = 0.1  # fraction of the rows that are observed up to the default horizon
+PER_YEAR = {"day": 365.25, "week": 52.0, "month": 12.0, "year": 1.0}
 AT_ONCE = 256  # risks whose survival functions are computed together
 N_STEPS = 200  # up to the horizon, of a hazard that rises evenly
 LEAST_RISK, MOST_RISK = 1e-4, 1e4  # bounds of relative risks that are made from fractions
@@ -320,9 +321,9 @@ def estimate_hazard(
         it.
     horizon : float, optional
         Time up to which survival is compared. Default: until when a tenth of the rows is observed, rounded
-        down to two digits.
+        down to whole years, or to two digits.
     unit : str, optional
-        Unit of the times, such as "days", for display.
+        Unit of the times, such as "days".
 
     Returns
     -------
@@ -343,7 +344,7 @@ def estimate_hazard(
         times, cumulative = counts.time, np.cumsum(counts.events / counts.at_risk)
     whole = _make_hazard(times, cumulative, 1.0, names, method == "piecewise")
     exposure = expected_events(whole, time, entry)
-    end = choose_horizon(time, weight) if horizon is None else float(horizon)
+    end = choose_horizon(time, weight, unit) if horizon is None else float(horizon)
     if len(times) > MOST_TIMES:
         kept = np.linspace(0, len(times) - 1, MOST_TIMES).round().astype(np.int64)
         after = int(np.searchsorted(times, end, "right"))  # survival to the horizon is exact
@@ -401,11 +402,11 @@ def _sum_within(time: FloatArray, weight: FloatArray, starts: FloatArray, ends: 
     return np.asarray(parts + _sum_above(time, weight, ends, "right") * (ends - starts), np.float64)
 
 
-def choose_horizon(time: FloatArray, weight: FloatArray | None = None) -> float:
-    """Choose a round time up to which a tenth of the rows is observed.
+def choose_horizon(time: FloatArray, weight: FloatArray | None = None, unit: str | None = None) -> float:
+    """Choose a round time up to which a tenth of the rows is observed: whole years if the unit is known.
 
-    >>> choose_horizon(np.arange(1.0, 1001.0))
-    900.0
+    >>> choose_horizon(np.arange(1.0, 1001.0)), choose_horizon(np.arange(1.0, 1001.0), unit="days")
+    (900.0, 730.0)
     """
     weight = np.ones(len(time)) if weight is None else weight
     order = np.lexsort((weight, time))  # sums do not depend on the rows' order
@@ -413,6 +414,9 @@ def choose_horizon(time: FloatArray, weight: FloatArray | None = None) -> float:
     last = float(time[order][left >= AT_RISK * left[0] * (1 - 1e-9)][-1])
     if last <= 0:
         return 1.0
+    year = PER_YEAR.get((unit or "").strip().lower().removesuffix("s"), np.inf)
+    if last >= year:
+        return float(np.floor(np.floor(last / year) * year))
     step = 10.0 ** (np.floor(np.log10(last)) - 1)
     return float(f"{np.floor(last / step * (1 + 1e-12)) * step:.2g}")
 
@@ -515,8 +519,6 @@ def extend_hazard(known: Hazard, y: NDArray[Any], weight: FloatArray | None) -> 
 
 
 # -- times as text -------------------------------------------------------------------------------------------
-
-PER_YEAR = {"day": 365.25, "week": 52.0, "month": 12.0, "year": 1.0}
 
 
 def name_survival(hazard: Hazard) -> str:

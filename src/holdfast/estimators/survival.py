@@ -187,7 +187,7 @@ class SurvivalTree(SurvivalBase, SizedTreeEstimator):
         rpart.
     horizon : float, optional
         Time up to which survival is shown and compared, in the unit of the times. Default: until when a tenth
-        of the rows is observed, rounded down.
+        of the rows is observed, rounded down, to whole years if `time_unit` is known.
     time_unit : str, optional
         Unit of the times, such as "days", for display: "5-year survival".
     leaf_values : str
