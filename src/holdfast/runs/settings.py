@@ -353,7 +353,7 @@ class UpdateRunSettings(CellSettings):
         self._check_types(bool, "True or False", "allow_new_values", "force", "drop_missing_target")
         if self.drop and not self.allow_new_values:
             raise ParameterError(
-                "drop goes with allow_new_values=True: without it, columns that are new stay out."
+                "drop goes with allow_new_values: without it, columns that are new stay out anyway."
             )
         if self.validation == 0:
             object.__setattr__(self, "validation", None)
