@@ -512,6 +512,7 @@ class Outputs:
         truth = read_true_values(tree.schema.target, table)
         shift = overall_shift(tree.value[leaves], truth, self.decision.place or 0)
         figures = {**vars(found), "ratio": found.ratio, "in_the_large": shift}
+        del figures["event_ratio"]  # it is the ratio
         if found.is_vague:
             figures |= {"slope": nan, "intercept": nan}
         return {name: _number(value) for name, value in figures.items()}

@@ -34,6 +34,7 @@ class Calibration:
     expected: float  # mean prediction
     intercept_error: float = nan  # standard errors
     slope_error: float = nan
+    event_ratio: float = nan  # of times to an event: events by those expected over the whole time
 
     @property
     def is_vague(self) -> bool:
@@ -43,6 +44,8 @@ class Calibration:
     @property
     def ratio(self) -> float:
         """Observed over expected; above 1, more events were observed than predicted."""
+        if not isnan(self.event_ratio):
+            return self.event_ratio
         return self.observed / self.expected if self.expected else nan
 
 
@@ -71,6 +74,8 @@ def calibration(predicted: FloatArray, true_values: TrueValues, positive: int | 
     if true_values.target.is_classes:
         return _calibrate_probabilities(*levels)
     found = _calibrate_numbers(*levels)
+    if rows.survival is not None and (events := observed_expected(predicted, true_values)) is not None:
+        found = replace(found, event_ratio=events.ratio)
     left = truth - found.intercept - found.slope * forecast
     spread = _mean(np.square(forecast - found.expected), rows.weight)
     if not spread > 0 or len(forecast) < 3:
@@ -109,7 +114,7 @@ def observed_expected(
     logarithm of the ratio, with the standard error of the mean, by groups where there are some. It is NaN
     where the rows do not vary; of a single class it has exact limits. The result is None for classes without
     a positive one, and for numbers of which some are below 0, where a ratio is meaningless. Of relative
-    risks, it compares the probability of an event up to the horizon, observed by Kaplan and Meier.
+    risks, it compares events with those expected at the predicted risk, over the whole time of observation.
 
     >>> from holdfast import Target
     >>> true_values = TrueValues(Target(classes=("no", "yes")), np.array([0] * 80 + [1] * 20))
@@ -120,9 +125,13 @@ def observed_expected(
     rows, is_classes = true_values.rows, true_values.target.is_classes
     if is_classes and positive is None:
         return None
-    forecast, truth = _forecast_and_truth(predicted, true_values, positive or 0)
+    if rows.survival is not None:
+        truth = rows.survival.event.astype(np.float64)
+        forecast = predicted[true_values.counted, 0] * rows.survival.exposure
+    else:
+        forecast, truth = _forecast_and_truth(predicted, true_values, positive or 0)
     weight = rows.weight
-    if (truth.min() < 0 and rows.survival is None) or forecast.min() < 0:
+    if truth.min() < 0 or forecast.min() < 0:
         return None
     total = fsum(weight.tolist())
     observed, expected = fsum((weight * truth).tolist()) / total, fsum((weight * forecast).tolist()) / total
@@ -132,7 +141,8 @@ def observed_expected(
         return ObservedExpected(0.0, expected, 0.0, -log(0.025) / len(truth) / expected)
     if is_classes and truth.min() > 0:  # only events: the exact lower limit of a rate of 1
         return ObservedExpected(1.0, expected, 0.025 ** (1 / rows.n_units) / expected, 1.0 / expected)
-    error = standard_error(weighted_mean(truth, rows), rows) / observed
+    apart = truth if rows.survival is None else truth - observed / expected * forecast
+    error = standard_error(weighted_mean(apart, rows), rows) / observed
     if error == 0:  # of a single unit, or of equal numbers
         return ObservedExpected(observed, expected, nan, nan)
     ratio, factor = observed / expected, exp(NormalDist().inv_cdf(0.975) * error)
