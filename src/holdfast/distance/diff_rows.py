@@ -19,7 +19,7 @@ from holdfast.data.frame import make_frame
 from holdfast.data.schema import Feature, Label, Schema, SchemaDifferences, Target
 from holdfast.data.survival import make_risk_target, name_survival, read_survival
 from holdfast.data.table import Table, match_weighted_target
-from holdfast.data.target import are_repetitions, find_weighted_rows, read_vector, read_weight
+from holdfast.data.target import TASK_OUTCOMES, are_repetitions, find_weighted_rows, read_vector, read_weight
 from holdfast.distance.distance import tree_distance
 from holdfast.distance.reference_schema import widen_schemas
 from holdfast.errors import SchemaMismatch
@@ -141,8 +141,7 @@ def read_true_values(target: Target, table: Table) -> TrueValues:
     """Encode the target by the classes of the trees."""
     own = table.schema.target
     if own.task != target.task:
-        names = {"classification": "classes", "regression": "numbers", "survival": "times to an event"}
-        kinds = [names[each.task] for each in (target, own)]
+        kinds = [TASK_OUTCOMES[each.task] for each in (target, own)]
         raise SchemaMismatch(
             f"The trees predict {kinds[0]} of {target.name!r}, and the target of the table, {own.name!r}, "
             f"holds {kinds[1]}: give the target that the trees were fitted to."

@@ -21,7 +21,7 @@ from holdfast.data.folds import read_groups, subset_groups
 from holdfast.data.frame import Frame, make_frame
 from holdfast.data.schema import Schema, SchemaDifferences
 from holdfast.data.table import Table
-from holdfast.data.target import Task, get_target_name
+from holdfast.data.target import TASK_OUTCOMES, Task, get_target_name
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.explain.row import RowExplanation, explain_row
 from holdfast.growth.class_costs import LossMatrix, Priors, parse_loss_matrix, parse_priors, read_loss_matrix
@@ -204,8 +204,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
                     f"X is a table, which was read before {name}={getattr(self, name)!r} could count: give "
                     f"it to store_table or Table.from_frame, and leave it out here."
                 )
-        if table.schema.target.is_classes != (task == "classification"):
-            kind = "classes" if table.schema.target.is_classes else "numbers"
+        if table.schema.target.task != task:
+            kind = TASK_OUTCOMES[table.schema.target.task]
             raise DataError(
                 f"{type(self).__name__} is for {task}, and the target {table.schema.target.name!r} of the "
                 f"table has {kind}: take the other estimator, or make the table with task={task!r}."

@@ -16,7 +16,7 @@ from holdfast.data.frame import make_frame
 from holdfast.data.row_keys import find_unique_hashes, make_sketch
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
-from holdfast.data.target import find_weighted_rows, read_weight
+from holdfast.data.target import TASK_OUTCOMES, find_weighted_rows, read_weight
 from holdfast.errors import DataWarning, ModelError, ParameterError
 from holdfast.estimators.base import ClassifierBase, RegressorBase, TreeEstimator, all_or_nothing, make_seed
 from holdfast.estimators.updating import TrainingRows, find_update, is_wider, training_rows
@@ -562,11 +562,11 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         self
         """
         tree = as_tree(model)
-        is_classes = self._task == "classification"
-        if tree.schema.target.is_classes != is_classes:
+        own = tree.schema.target.task
+        if own != self._task:
             raise ParameterError(
-                f"The tree predicts {'classes' if tree.schema.target.is_classes else 'numbers'}, and a "
-                f"{type(self).__name__} {'classes' if is_classes else 'numbers'}: take the other estimator."
+                f"The tree predicts {TASK_OUTCOMES[own]}, and a {type(self).__name__} "
+                f"{TASK_OUTCOMES[self._task]}: take the other estimator."
             )
         self._forget_training()
         for name in (*OF_UPDATE, "_row_hashes", "decision_threshold_", "positive_class_", *OF_HELD_OUT):

@@ -620,7 +620,8 @@ def data_fingerprint(table: Table) -> str:
     places = [place for place in table.schema.name_order if features[place].kind != "custom"]
     target = table.schema.target
     columns = [(table.columns[place], features[place].categories) for place in places]
-    columns.append((table.target.astype(np.float64), target.classes))
+    times = [] if table.survival is None else table.survival.keys
+    columns += [(each, ()) for each in times] or [(table.target.astype(np.float64), target.classes)]
     if table.weight is not None:
         columns.append((table.weight, ()))
     cells = [encode_cells(values, make_codebook(labels)) for values, labels in columns]

@@ -175,8 +175,11 @@ def _select_samples(table: Table, rows: Sequence[LongArray]) -> list[Table]:
     """Select the rows of several samples in one pass over each column."""
     columns = list(zip(*([column[own] for own in rows] for column in table.columns), strict=True))
     weights = [None if table.weight is None else table.weight[own] for own in rows]
-    parts = zip(columns, rows, weights, strict=True)
-    return [Table(table.schema, part, table.target[own], weight) for part, own, weight in parts]
+    times = [None if table.survival is None else table.survival.subset(own) for own in rows]
+    return [
+        Table(table.schema, part, table.target[own], weight, survival=survival)
+        for part, own, weight, survival in zip(columns, rows, weights, times, strict=True)
+    ]
 
 
 def _count_drawn_rows(max_samples: Any, n_rows: int) -> int:

@@ -10,7 +10,7 @@ from holdfast.data.table import Table
 from holdfast.errors import EditError
 from holdfast.growth.grow import grow
 from holdfast.growth.leaf_values import refit_leaf_values
-from holdfast.growth.rules import CART, CLASS_CRITERIA, GrowthRules, is_for_numbers
+from holdfast.growth.rules import CART, CLASS_CRITERIA, GrowthRules, default_criterion, is_for_numbers
 from holdfast.tree.edit import set_leaf_values
 from holdfast.tree.recorded import set_recorded
 from holdfast.tree.stats import class_counts, set_class_counts
@@ -63,8 +63,7 @@ def _keep_criterion(tree: Tree, rules: GrowthRules) -> GrowthRules:
     """Return rules with the criterion of the tree, or the default if it is another library's."""
     is_classes = tree.schema.target.is_classes
     is_known = tree.criterion in CLASS_CRITERIA if is_classes else is_for_numbers(tree.criterion)
-    default = "gini" if is_classes else "squared_error"
-    criterion = tree.criterion if is_known else default
+    criterion = tree.criterion if is_known else default_criterion(tree.schema.target)
     return replace(rules, criterion=criterion, quantile=None, threshold_cost=False)
 
 

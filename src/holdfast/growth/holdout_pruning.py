@@ -13,6 +13,7 @@ from holdfast.adapters import as_tree
 from holdfast.data.folds import assign_strata, draw_positions, read_groups, select_below
 from holdfast.data.row_keys import group_copies, unit_keys
 from holdfast.data.row_order import canonicalize_rows
+from holdfast.data.survival import SurvivalTimes
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
@@ -91,6 +92,8 @@ def _node_losses(tree: Tree, table: Table) -> FloatArray:
     """Compute the loss of every node as a leaf on the rows that reach it."""
     check_rows(tree, table)
     weight = np.ones(table.n_rows) if table.weight is None else scale_to_unit(table.weight)[0]
+    if table.survival is not None:
+        weight = weight * table.survival.exposure
     row_losses = _class_losses if tree.schema.target.is_classes else _number_losses
     tree, target = _scale_together(tree, table.target)
     losses = np.zeros(tree.n_nodes)
@@ -139,8 +142,8 @@ def merge_similar_leaves(
     """Merge sibling leaves that new rows cannot distinguish.
 
     From the bottom up, two leaves of one node are compared by the classes of their rows (chi-squared test) or
-    by their means (Welch's test); weights and groups enter by their design effect. Merged leaves take the
-    value of the node above.
+    by their means or risks (Welch's test); weights and groups enter by their design effect. Merged leaves
+    take the value of the node above.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["a", "b", "b"]))
@@ -170,6 +173,8 @@ def compute_p_value(table: Table, groups: LongArray | None, left: BoolArray, rig
         if not side.any():
             return 1.0
         own, values = weight[side], outputs[side]
+        if table.survival is not None:
+            values = _linearize_risk(table.survival.subset(side), own)
         mean = (own[:, None] * values).sum(axis=0) / own.sum()
         of_groups = None if groups is None else groups[side]
         means.append(mean)
@@ -178,6 +183,14 @@ def compute_p_value(table: Table, groups: LongArray | None, left: BoolArray, rig
     if target.is_classes:
         return _chi_squared(np.array(means), np.array(sizes))
     return _welch(float(means[0][0] - means[1][0]), spreads, sizes)
+
+
+def _linearize_risk(times: SurvivalTimes, weight: FloatArray) -> FloatArray:
+    """Return numbers whose mean is the relative risk, and whose spread is that of its estimate."""
+    expected = float((weight * times.exposure).sum())
+    risk = float((weight * times.event).sum()) / expected if expected > 0 else 0.0
+    scale = weight.sum() / expected if expected > 0 else 0.0
+    return (risk + (times.event - risk * times.exposure) * scale)[:, None]
 
 
 def _chi_squared(fractions: FloatArray, sizes: FloatArray) -> float:

@@ -232,8 +232,9 @@ def make_foreign_learner(table: Table, learner: Any, combinations: Sequence[Comb
     """Make a learner that fits clones of an estimator, or calls `learner(X, y, seed, **combination)`.
 
     X is a matrix of the columns, drawn rows repeated, with categories as their numbers in the schema; y are
-    the labels or numbers. If the rows have weights that are not whole, `sample_weight` is passed as well. The
-    function returns a Tree, or a model that `as_tree` reads.
+    the labels or numbers. If the rows have weights that are not whole, `sample_weight` is passed as well; of
+    times to an event, y are events divided by those expected, which are the weights. The function returns a
+    Tree, or a model that `as_tree` reads.
     """
     if isinstance(learner, type):
         raise TypeError(f"learner is the class {learner.__name__}: give an instance, {learner.__name__}().")
@@ -250,6 +251,8 @@ def make_foreign_learner(table: Table, learner: Any, combinations: Sequence[Comb
             "Leave learner=None, which splits them as sets, or give a function that encodes them."
         )
     repeats, importance = split_weight(table.weight, table.n_rows)
+    if table.survival is not None:
+        importance = importance * table.survival.exposure
     return ForeignLearner(
         table=table,
         matrix=table.rows(range(len(table.schema.columns))),

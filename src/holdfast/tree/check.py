@@ -321,6 +321,8 @@ def _check_values(tree: Tree) -> None:
     if tree.value.shape[1] != width:
         raise BrokenTreeError(f"value has {tree.value.shape[1]} columns: the target needs {width}.")
     _refuse(~np.isfinite(tree.value), "value", tree.value, "every number must be finite")
+    if tree.schema.target.is_survival:
+        _refuse(tree.value < 0, "value", tree.value, "relative risks are not negative")
     if classes:
         _refuse(tree.value < 0, "value", tree.value, "fractions of classes are not negative")
         with np.errstate(over="ignore"):
