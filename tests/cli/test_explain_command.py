@@ -7,7 +7,7 @@ import pytest
 from command_line import fit, holdfast, refusal, write_patients
 
 from holdfast import explain_row, open_run
-from holdfast.io.model_file import load_with_references
+from holdfast.io.model_file import open_model
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 
@@ -30,7 +30,8 @@ def test_a_row_of_a_file_is_explained_as_python_does(run: Path, rows: Path) -> N
     result = holdfast("explain", run / "model.json", rows, "--row", 3, columns=100)
     assert result.exit_code == 0, result.output
     row = pd.read_csv(rows, dtype={"zip": str}).iloc[[2]]
-    tree, references = load_with_references(run / "model.json")
+    stored = open_model(run / "model.json")
+    tree, references = stored.model, stored.references_
     assert result.output == f"{explain_row(tree, row, references=references)}\n"
     assert "of 20 trees trained on resampled data agree" in result.output
 

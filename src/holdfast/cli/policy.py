@@ -63,7 +63,7 @@ def check(
     Ends with exit code 3 if a line fails.
     """
     from holdfast.governance.policy import ChangePolicy
-    from holdfast.io.model_file import load_with_references
+    from holdfast.io.model_file import open_model
     from holdfast.runs.files import write_json
     from holdfast.runs.new_rows import load_tree, read_compared
     from holdfast.runs.settings import CellSettings
@@ -75,7 +75,7 @@ def check(
     with plain_warnings():
         trees, references = (load_tree(old), load_tree(new)), None
         if limits.max_flips_of_firm is not None:
-            references = load_with_references(model_file(old))[1]
+            references = open_model(model_file(old)).references_
         also = [] if references is None else [trees[0].schema.names[each] for each in references.used]
         rows = read_compared(
             trees, data, reading, target=target, weight=weight, columns=limits.subgroups, also=also

@@ -90,7 +90,7 @@ def command(
     from holdfast.data.read import open_source
     from holdfast.data.read_options import is_parquet
     from holdfast.data.write import write_csv, write_file
-    from holdfast.io.model_file import load, load_model, load_with_references
+    from holdfast.io.model_file import load, open_model
     from holdfast.runs.new_rows import is_text, read_features
     from holdfast.runs.settings import CellSettings
     from holdfast.tree.ensemble import Ensemble
@@ -102,11 +102,9 @@ def command(
         is_parquet(output)  # raises for an unknown ending before any work
         check_output(output, model, data)
     with plain_warnings():
-        path, references = model_file(model), None
-        if firmness:
-            fitted, references = load_with_references(path)
-        else:
-            fitted = load_model(path)
+        path = model_file(model)
+        stored = open_model(path)
+        fitted, references = stored.model, stored.references_ if firmness else None
         if firmness and references is None:
             raise DataError(
                 f"--firmness needs the reference trees of a stable tree, and '{model}' has none: fit it with "

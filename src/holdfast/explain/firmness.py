@@ -236,9 +236,11 @@ class ReferenceTrees:
         `smaller` are pruned trees by size, in the same order.
         """
         found = [tree.value for tree in trees] if values is None else values
-        schema = trees[0].schema
+        schema, is_classes = trees[0].schema, trees[0].schema.target.is_classes
         kept = tuple(
-            strip_tree(schema, tree, round_values(value, schema.target.is_classes))
+            make_bare_tree(
+                schema, {name: getattr(tree, name) for name in SPLITS}, round_values(value, is_classes)
+            )
             for tree, value in zip(trees, found, strict=True)
         )
         flags = {
@@ -300,12 +302,16 @@ class ReferenceTrees:
         return {"trees": self.trees, "smaller": self.smaller}
 
 
-def strip_tree(schema: Schema, tree: Tree, value: FloatArray) -> Tree:
-    """Keep the splits of a tree, with these values of its nodes."""
-    nothing = freeze(np.zeros(tree.n_nodes))
-    arrays = (tree.feature, tree.threshold, tree.left, tree.right, tree.missing_left, tree.set_start)
+SPLITS = ("feature", "threshold", "left", "right", "missing_left", "set_start", "in_set")
+
+
+def make_bare_tree(schema: Schema, splits: Mapping[str, Any], value: FloatArray) -> Tree:
+    """Make a tree of the arrays of `SPLITS` and the values of its nodes, without counts and weights."""
+    nothing = freeze(np.zeros(len(value)))
     criterion = "gini" if schema.target.is_classes else "squared_error"
-    return Tree(schema, *arrays, tree.in_set, value, nothing, nothing, nothing, criterion)
+    return Tree(
+        schema, **splits, value=value, count=nothing, weight=nothing, impurity=nothing, criterion=criterion
+    )
 
 
 def round_values(value: FloatArray, is_classes: bool) -> FloatArray:

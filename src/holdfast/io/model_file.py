@@ -185,12 +185,6 @@ def load_model(
         return _read(read_bytes(Path(path), max_bytes), edited)[1]
 
 
-def load_with_references(path: str | os.PathLike[str]) -> tuple[Tree | Ensemble, ReferenceTrees | None]:
-    """Load the tree or ensemble in a file, without its estimator, and its reference trees; None if none."""
-    stored = open_model(path)
-    return stored.model, stored.references_
-
-
 def _read_size(estimator: EstimatorPart | UnsetType) -> int | None:
     """Read the most leaves of the candidate that is in use; None unless the file states it."""
     fitted = None if isinstance(estimator, UnsetType) else estimator.fitted

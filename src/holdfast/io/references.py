@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze
+from holdfast._arrays import BoolArray, IntArray
 from holdfast.data.schema import Schema
 from holdfast.errors import BrokenTreeError, ModelFileError
-from holdfast.explain.firmness import ReferenceTrees, strip_tree
+from holdfast.explain.firmness import SPLITS, ReferenceTrees, make_bare_tree
 from holdfast.io.document import ReferencesPart
 from holdfast.tree.check import SetSizes, check_features, check_nodes, check_schema
-from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.tree import LEAF
 
 # Bytes that a part may have when decompressed, and so many more for every byte of its text: deflate makes at
 # most 1,032 bytes of one, and the arrays of a tree, as Python has them, take far more than those of a file.
 LEAST, FACTOR = 2**20, 32
+TREE = 4096  # bytes that a tree of one leaf takes
 PLACE = "references"
 
 
@@ -66,8 +67,8 @@ def unpack_references(part: ReferencesPart, schema: Schema, max_flags: int) -> R
 def _unpack(part: ReferencesPart, schema: Schema, max_flags: int) -> ReferenceTrees:
     reader = _Reader(_decompress(part.packed))
     n_classes = len(schema.target.classes)
-    if not 0 < part.n_trees <= reader.n_left:
-        raise ModelFileError(f"at {PLACE}.n_trees: {part.n_trees} trees cannot be in {reader.n_left} bytes.")
+    if not 0 < part.n_trees <= max_flags // TREE:
+        raise ModelFileError(f"at {PLACE}.n_trees: {part.n_trees} trees are too many for the file.")
     if len(set(part.sizes)) < len(part.sizes):
         raise ModelFileError(f"at {PLACE}.sizes: a size is there twice.")
     n_levels = int(reader.take(1, "<i4")[0])
@@ -77,6 +78,8 @@ def _unpack(part: ReferencesPart, schema: Schema, max_flags: int) -> ReferenceTr
             f"at {PLACE}: its trees have {sizes.sum()} nodes, and {reader.n_left} bytes are left."
         )
     n_nodes = int(sizes.sum())
+    if n_nodes * len(part.sizes) > max_flags:
+        raise ModelFileError(f"at {PLACE}.sizes: {len(part.sizes)} sizes of {n_nodes} nodes are too many.")
     feature = reader.take(n_nodes, "<i4").astype(np.int32)
     check_features(schema, feature)
     set_sizes = SetSizes.of(schema)
@@ -106,31 +109,20 @@ def _unpack(part: ReferencesPart, schema: Schema, max_flags: int) -> ReferenceTr
     trees = []
     for begin, end in zip((ends - sizes).tolist(), ends.tolist(), strict=True):
         own = slice(begin, end)
-        tree = _build_tree(
-            schema,
-            feature[own],
-            threshold[own],
-            missing_left[own],
-            np.where(has_set[own], flag_ends[begin:end] - flag_ends[begin], -1),
-            in_set[flag_ends[begin] : flag_ends[end]],
-            value[own],
-        )
+        left, right = _find_children(feature[own])
+        set_start = np.where(has_set[own], flag_ends[begin:end] - flag_ends[begin], -1)
+        flags_of = in_set[flag_ends[begin] : flag_ends[end]]
+        arrays = (feature[own], threshold[own], left, right, missing_left[own], set_start, flags_of)
+        splits = dict(zip(SPLITS, arrays, strict=True))
+        tree = make_bare_tree(schema, splits, value[own])
         check_nodes(tree, set_sizes)
         trees.append(tree)
     flags = {size: tuple(np.split(each, ends[:-1])) for size, each in smaller.items()}
     return ReferenceTrees(tuple(trees), flags)
 
 
-def _build_tree(
-    schema: Schema,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    set_start: LongArray,
-    in_set: BoolArray,
-    value: FloatArray,
-) -> Tree:
-    """Build a tree of nodes in preorder: the splits and leaves alone determine the children."""
+def _find_children(feature: IntArray) -> tuple[IntArray, IntArray]:
+    """Find the children of nodes in preorder, which the splits and leaves alone determine."""
     right = np.full(len(feature), LEAF, np.int32)
     open_splits: list[int] = []
     for node, number in enumerate(feature.tolist()):
@@ -144,27 +136,8 @@ def _build_tree(
         raise BrokenTreeError(
             f"a tree ends after {len(feature)} nodes, and {len(open_splits)} branches are missing."
         )
-    inner = feature != LEAF
-    left = np.where(inner, np.arange(1, len(feature) + 1), LEAF).astype(np.int32)
-    shape = Tree(
-        schema,
-        feature,
-        threshold,
-        left,
-        right,
-        missing_left,
-        set_start,
-        in_set,
-        value,
-        *_nothing(len(feature)),
-    )
-    return strip_tree(schema, shape, value)
-
-
-def _nothing(n_nodes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Counts, weights and impurities, which the file does not have."""
-    nothing = freeze(np.zeros(n_nodes))
-    return nothing, nothing, nothing
+    left = np.where(feature == LEAF, LEAF, np.arange(1, len(feature) + 1)).astype(np.int32)
+    return left, right
 
 
 def _decompress(text: str) -> bytes:

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, LongArray, round_last_digits
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, round_last_digits
 from holdfast._choices import LEAF_VALUES, MOST_LEAVES, THRESHOLDS
 from holdfast._random import Branch
 from holdfast.data.folds import draw_folds, subset_groups
@@ -235,12 +235,7 @@ def _estimate_sample_values(
     samples = draw_all_counts(task.repeats, units, streams)
     is_posterior, is_survival = settings.leaf_values == "posterior", table.survival is not None
     if not settings.has_teacher_values or (is_posterior and is_survival):
-        sample = fixed_point_sample(table, _label_rules(table, settings))
-        own = [replace(sample, repeats=counts) for counts in samples]
-        fitted = refit_all_leaf_values(trees, table, own)
-        if settings.has_teacher_values:
-            fitted = [set_teacher_risks(one, tree) for one, tree in zip(fitted, trees, strict=True)]
-        trees = fitted if shrinkage is None else [shrink_tree(tree, shrinkage) for tree in fitted]
+        trees = _fit_labels(trees, table, settings, shrinkage, samples)
     if is_posterior:
         losses = read_loss_matrix(settings.rules.loss_matrix, table.schema.target.classes)
         trees = trees if losses is None else [set_losses(tree, losses) for tree in trees]
@@ -367,16 +362,9 @@ def fit_leaf_values(trees: list[Tree], task: DistillationTask, settings: Stabili
 def _set_leaf_values(trees: list[Tree], task: DistillationTask, settings: StabilitySettings) -> list[Tree]:
     """Give trees whose leaves have the teacher's mean predictions the values that the settings prescribe."""
     table = task.table
-    if not settings.has_teacher_values:
-        sample = fixed_point_sample(table, _label_rules(table, settings))
-        trees = refit_all_leaf_values(trees, table, [sample] * len(trees))
-        strength = settings.shrinkage
-        return trees if strength is None else [shrink_tree(tree, strength) for tree in trees]
-    if table.survival is not None:
-        sample = fixed_point_sample(table, _label_rules(table, settings))
-        fitted = refit_all_leaf_values(trees, table, [sample] * len(trees))
-        trees = [set_teacher_risks(own, tree) for own, tree in zip(fitted, trees, strict=True)]
-        if settings.leaf_values == "posterior":
+    if not settings.has_teacher_values or table.survival is not None:
+        trees = _fit_labels(trees, table, settings, settings.shrinkage)
+        if settings.has_teacher_values and settings.leaf_values == "posterior":
             trees = [set_posterior_risks(tree, table, task.repeats, task.weight) for tree in trees]
         return trees
     trees = _restore_weights(trees, task.exponent)
@@ -394,6 +382,25 @@ def _label_rules(table: Table, settings: StabilitySettings) -> GrowthRules:
     """The rules for leaf values from the labels: means or class fractions, unless these are quantiles."""
     rules, criterion = settings.rules, default_criterion(table.schema.target)
     return rules if rules.predicts_quantiles else replace(rules, criterion=criterion)
+
+
+def _fit_labels(
+    trees: list[Tree],
+    table: Table,
+    settings: StabilitySettings,
+    shrinkage: float | None,
+    samples: Sequence[IntArray] | None = None,
+) -> list[Tree]:
+    """Fit leaf values to the labels of all rows, or of a sample for each tree.
+
+    A survival tree with the values of a teacher keeps these, and gets the events of the rows.
+    """
+    sample = fixed_point_sample(table, _label_rules(table, settings))
+    own = [sample] * len(trees) if samples is None else [replace(sample, repeats=each) for each in samples]
+    fitted = refit_all_leaf_values(trees, table, own)
+    if settings.has_teacher_values:
+        return [set_teacher_risks(one, tree) for one, tree in zip(fitted, trees, strict=True)]
+    return fitted if shrinkage is None else [shrink_tree(tree, shrinkage) for tree in fitted]
 
 
 def _set_counts(tree: Tree, task: DistillationTask) -> Tree:
@@ -565,10 +572,7 @@ def _add_constant(
 def _make_constant(tree: Tree, table: Table, settings: StabilitySettings) -> Tree:
     """Make a tree of one leaf, with the base rate, the mean or the quantile of the rows."""
     root = prune_at(tree, np.ones(tree.n_nodes, np.bool_))
-    rules = settings.rules
-    if not rules.predicts_quantiles:
-        rules = replace(rules, criterion=default_criterion(table.schema.target))
-    return refit_leaf_values(root, table, rules)
+    return refit_leaf_values(root, table, _label_rules(table, settings))
 
 
 def _check(settings: StabilitySettings) -> None:
