@@ -6,7 +6,7 @@ from scipy import stats
 from sklearn.tree import DecisionTreeRegressor
 
 from holdfast import GrowthRules, ParameterError, StableSurvivalTree, SurvivalTree, Table, TreeRegressor, grow
-from holdfast.errors import BrokenTreeError, DataError
+from holdfast.errors import BrokenTreeError, DataError, EditError, SchemaMismatch
 from holdfast.governance.register import data_fingerprint
 from holdfast.growth import grow_subsamples, prune_reduced_error
 from holdfast.growth.holdout_pruning import compute_p_value
@@ -89,3 +89,20 @@ def test_a_negative_risk_is_no_sound_tree() -> None:
     tree = grow(TABLE, RULES)
     with pytest.raises(BrokenTreeError, match="not negative"):
         check_tree(tree.replace(value=-tree.value))
+
+
+def test_an_edited_tree_has_the_curves_of_its_rows_and_takes_no_others() -> None:
+    tree = grow(TABLE, RULES)
+    lower = float(tree.threshold[0]) - 0.05
+    edited = tree.edit(TABLE).with_threshold(0, lower).tree
+    assert edited.curves is not None
+    events = [curve.events.sum() for curve in edited.curves]
+    assert events == pytest.approx(edited.weight * edited.observed_mean[:, 0])
+    own_hazard = Table.from_arrays(X[::2], (np.minimum(TIME, END)[::2], EVENT[::2]), task="survival")
+    for others in (own_hazard, Table.from_arrays(X, TIME)):
+        with pytest.raises(SchemaMismatch, match=r"The rows have numbers|another hazard"):
+            tree.edit(others)
+        with pytest.raises(SchemaMismatch, match=r"The rows have numbers|another hazard"):
+            prune_reduced_error(tree, others)
+    with pytest.raises(EditError, match="at least 0"):
+        tree.edit(TABLE).with_leaf_value(int(np.flatnonzero(tree.feature < 0)[0]), -1.0)

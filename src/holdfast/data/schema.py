@@ -51,6 +51,9 @@ class Feature:
         return self.kind in ("nominal", "custom")
 
 
+TASK_OUTCOMES = {"classification": "classes", "regression": "numbers", "survival": "times to an event"}
+
+
 @dataclass(frozen=True)
 class Hazard:
     """The hazard of an event among all rows, to which the relative risks of a survival tree refer.

@@ -21,7 +21,7 @@ from holdfast._choices import HAZARDS
 from holdfast._text import RowLabels, first_rows, number_text, plural, pluralize, quoted
 from holdfast.data.columns import read_column
 from holdfast.data.frame import as_vector, make_frame
-from holdfast.data.schema import Hazard, Target
+from holdfast.data.schema import TASK_OUTCOMES, Hazard, Target
 from holdfast.errors import DataError, DataWarning, ParameterError
 
 EVENT_NAMES = ("event", "status", "died", "dead", "death", "observed", "cens")
@@ -462,6 +462,19 @@ def make_risk_target(
     rate = np.divide(event, exposure, out=np.zeros(len(event)), where=exposure > 0)
     target = Target((y.dtype.names or ("event",))[0], low=0.0, high=1.0, hazard=hazard)
     return rate, target, SurvivalTimes(time, event, entry, exposure)
+
+
+def describe_misfit(own: Target, other: Target) -> str | None:
+    """Describe why rows with another target do not fit that of a tree; None if they do, classes apart."""
+    if own.task != other.task:
+        return f"The rows have {TASK_OUTCOMES[other.task]}, and the tree predicts {TASK_OUTCOMES[own.task]}."
+    hazards = [
+        None if each is None else (each.times, each.cumulative, each.is_linear)
+        for each in (own.hazard, other.hazard)
+    ]
+    if hazards[0] != hazards[1]:
+        return "The events expected for the rows are by another hazard than that of the tree."
+    return None
 
 
 def _warn_of_horizon(hazard: Hazard, time: FloatArray) -> None:

@@ -16,7 +16,6 @@ from holdfast.data.schema import Feature, Label, SchemaDifferences, Target
 from holdfast.errors import DataError, SchemaMismatch
 
 Task = Literal["classification", "regression", "survival"]
-TASK_OUTCOMES = {"classification": "classes", "regression": "numbers", "survival": "times to an event"}
 
 MOST_CLASSES = 20  # integers with more distinct values are a numeric target
 

@@ -16,10 +16,10 @@ from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze
 from holdfast._text import columns_text, quoted
 from holdfast.data.encode import encode_rows, match_column, name_columns
 from holdfast.data.frame import make_frame
-from holdfast.data.schema import Feature, Label, Schema, SchemaDifferences, Target
+from holdfast.data.schema import TASK_OUTCOMES, Feature, Label, Schema, SchemaDifferences, Target
 from holdfast.data.survival import make_risk_target, name_survival, read_survival
 from holdfast.data.table import Table, match_weighted_target
-from holdfast.data.target import TASK_OUTCOMES, are_repetitions, find_weighted_rows, read_vector, read_weight
+from holdfast.data.target import are_repetitions, find_weighted_rows, read_vector, read_weight
 from holdfast.distance.distance import tree_distance
 from holdfast.distance.reference_schema import widen_schemas
 from holdfast.errors import SchemaMismatch

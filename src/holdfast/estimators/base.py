@@ -19,9 +19,9 @@ from holdfast._choices import HAZARDS
 from holdfast.data.custom_features import parse_custom_feature
 from holdfast.data.folds import read_groups, subset_groups
 from holdfast.data.frame import Frame, make_frame
-from holdfast.data.schema import Schema, SchemaDifferences
+from holdfast.data.schema import TASK_OUTCOMES, Schema, SchemaDifferences
 from holdfast.data.table import Table
-from holdfast.data.target import TASK_OUTCOMES, Task, get_target_name
+from holdfast.data.target import Task, get_target_name
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.explain.row import RowExplanation, explain_row
 from holdfast.growth.class_costs import LossMatrix, Priors, parse_loss_matrix, parse_priors, read_loss_matrix

@@ -14,9 +14,9 @@ from holdfast.adapters import as_tree
 from holdfast.data.folds import list_stage_labels, rank_stages, read_stage
 from holdfast.data.frame import make_frame
 from holdfast.data.row_keys import find_unique_hashes, make_sketch
-from holdfast.data.schema import Label
+from holdfast.data.schema import TASK_OUTCOMES, Label
 from holdfast.data.table import Table
-from holdfast.data.target import TASK_OUTCOMES, find_weighted_rows, read_weight
+from holdfast.data.target import find_weighted_rows, read_weight
 from holdfast.errors import DataWarning, ModelError, ParameterError
 from holdfast.estimators.base import ClassifierBase, RegressorBase, TreeEstimator, all_or_nothing, make_seed
 from holdfast.estimators.updating import TrainingRows, find_update, is_wider, training_rows

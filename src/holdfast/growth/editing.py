@@ -44,8 +44,7 @@ def refit_nodes(
     )
     tree = tree if keep_values else set_leaf_values(tree, nodes, fitted.value)
     tree = set_class_counts(tree, counts) if is_classes else tree
-    tree = tree if tree.curves is None else set_curves(tree, table)
-    return set_recorded(tree, table)
+    return set_recorded(set_curves(tree, table), table)
 
 
 def grow_subtree(tree: Tree, node: int, table: Table, rules: GrowthRules | None = None) -> Tree:

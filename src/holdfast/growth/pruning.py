@@ -12,6 +12,7 @@ import numpy as np
 from holdfast._arrays import FloatArray, IntArray, LongArray, freeze, scale_back, scale_to_unit
 from holdfast._check import check_fraction, check_number
 from holdfast.adapters import as_tree
+from holdfast.data.survival import describe_misfit
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.growth.leaf_values import refit_values
@@ -371,6 +372,8 @@ def check_rows(tree: Tree, table: Any) -> None:
         raise SchemaMismatch(f"The rows to prune by have other columns than the tree: {_WAY_OUT}")
     if tree.schema.target.classes != table.schema.target.classes:
         raise SchemaMismatch(f"The rows to prune by have other classes than the tree: {_WAY_OUT}")
+    if (problem := describe_misfit(tree.schema.target, table.schema.target)) is not None:
+        raise SchemaMismatch(f"{problem} {_WAY_OUT}")
 
 
 # -- C4.5's pruning ------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from holdfast._arrays import BoolArray, FloatArray
 from holdfast._check import is_number
 from holdfast._text import number_text, quoted
 from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.survival import describe_misfit
 from holdfast.data.table import Table
 from holdfast.errors import BrokenTreeError, EditError, SchemaMismatch
 from holdfast.tree.build import Node, Nodes, Split, build_preorder, make_split, to_python_label
@@ -217,6 +218,8 @@ def _check_table(schema: Schema, table: Any) -> Table:
             f"The rows have the classes {quoted(other.classes)}, and the tree has {quoted(own.classes)}. "
             f"{way_out}"
         )
+    if (problem := describe_misfit(own, other)) is not None:
+        raise SchemaMismatch(f"{problem} {way_out}")
     return table if table.schema == schema else replace(table, schema=schema)
 
 
@@ -230,7 +233,10 @@ def _code(feature: Feature) -> tuple[object, ...]:
 def _read_value(node: int, given: Any, target: Target) -> FloatArray:
     """Read fractions of the classes, or the mean; an EditError if they are invalid."""
     if not target.is_classes:
-        return np.array([_read_number(node, given)])
+        number = _read_number(node, given)
+        if target.is_survival and number < 0:
+            raise EditError(f"The value for node {node} is {given!r}: it is a relative risk, at least 0.")
+        return np.array([number])
     if not isinstance(given, Mapping):
         if len(target.classes) != 2:
             raise EditError(
