@@ -1,11 +1,22 @@
 """Rows of a survival tree count by the events that are expected for them, wherever rows are compared."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 from sklearn.tree import DecisionTreeRegressor
 
-from holdfast import GrowthRules, ParameterError, StableSurvivalTree, SurvivalTree, Table, TreeRegressor, grow
+from holdfast import (
+    GrowthRules,
+    ParameterError,
+    StableSurvivalTree,
+    SurvivalTree,
+    Table,
+    TreeRegressor,
+    grow,
+    tree_distance,
+)
 from holdfast.errors import BrokenTreeError, DataError, EditError, SchemaMismatch
 from holdfast.governance.register import data_fingerprint
 from holdfast.growth import grow_subsamples, prune_reduced_error
@@ -106,3 +117,15 @@ def test_an_edited_tree_has_the_curves_of_its_rows_and_takes_no_others() -> None
             prune_reduced_error(tree, others)
     with pytest.raises(EditError, match="at least 0"):
         tree.edit(TABLE).with_leaf_value(int(np.flatnonzero(tree.feature < 0)[0]), -1.0)
+
+
+def test_risks_of_two_hazards_are_compared_by_the_survival_that_follows() -> None:
+    tree = grow(TABLE, RULES)
+    target = tree.schema.target
+    assert target.hazard is not None
+    twice = replace(target.hazard, cumulative=tuple(2 * each for each in target.hazard.cumulative))
+    schema = replace(tree.schema, target=replace(target, hazard=twice))
+    assert tree_distance(tree, tree.replace(schema=schema, value=tree.value / 2)).total == pytest.approx(
+        0.0, abs=1e-9
+    )
+    assert tree_distance(tree, tree.replace(schema=schema)).total > 0.1

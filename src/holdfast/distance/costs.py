@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum, isinf
 from typing import Any
 
@@ -134,6 +134,13 @@ def value_fractions(values: FloatArray, target: Target) -> FloatArray:
     return np.asarray(np.where(values < target.low, -distance, distance), np.float64)
 
 
+def by_horizon(target: Target, other: Target) -> Target:
+    """Return the target with the horizon of another, and the hazard that its own risks refer to."""
+    if target.hazard is None or other.hazard is None or target.hazard.horizon == other.hazard.horizon:
+        return target
+    return replace(target, hazard=replace(target.hazard, horizon=other.hazard.horizon))
+
+
 def fraction_values(fractions: FloatArray, target: Target) -> FloatArray:
     """Return the values whose fractions these are, the inverse of `value_fractions`."""
     if target.is_classes:
@@ -159,8 +166,8 @@ def outcome_difference(p: Rule, q: Rule, outcome: str) -> float:
         return float(p.outcome != q.outcome)
     if outcome == "distribution":
         return sum(abs(a - b) for a, b in zip(p.value, q.value, strict=True)) / 2
-    one, other = np.clip(value_fractions(np.array([p.value[0], q.value[0]]), p.target), 0.0, 1.0)
-    return float(abs(one - other))
+    one, other = (value_fractions(np.array(rule.value), by_horizon(rule.target, p.target)) for rule in (p, q))
+    return float(abs(np.clip(one, 0.0, 1.0) - np.clip(other, 0.0, 1.0))[0])
 
 
 def _check_one_schema(p: Rule, q: Rule) -> None:

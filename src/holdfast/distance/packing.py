@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast._arrays import FloatArray, LongArray, freeze
 from holdfast.data.schema import Schema
-from holdfast.distance.costs import DistanceSettings, value_fractions
+from holdfast.distance.costs import DistanceSettings, by_horizon, value_fractions
 from holdfast.errors import BrokenTreeError
 from holdfast.kernels.distance.assignment import AT_ONCE, Prices
 from holdfast.kernels.distance.distances import DistanceScratch, Packed
@@ -230,7 +230,12 @@ def _outcomes(trees: Sequence[Tree], label_weight: float, outcome: str) -> tuple
     if outcome == "distribution":
         # Rounded down, so that those of a leaf never add up to more than the whole.
         return np.floor(values * (label_weight / 2)).astype(np.int64), -1
-    shares = np.clip(value_fractions(values, trees[0].schema.target), 0.0, 1.0)
+    first = trees[0].schema.target
+    parts = [
+        value_fractions(tree.value[tree.feature == LEAF], by_horizon(tree.schema.target, first))
+        for tree in trees
+    ]
+    shares = np.clip(np.concatenate(parts), 0.0, 1.0)
     return np.rint(shares * label_weight).astype(np.int64), -1
 
 
