@@ -20,8 +20,11 @@ from holdfast import (
     BoostingRegressor,
     ForestClassifier,
     ForestRegressor,
+    StableSurvivalTree,
     StableTreeClassifier,
     StableTreeRegressor,
+    SurvivalForest,
+    SurvivalTree,
     Table,
     TreeClassifier,
     TreeRegressor,
@@ -59,6 +62,7 @@ DRAW = np.random.default_rng(0)
 X = np.column_stack([DRAW.normal(size=(120, 3)), DRAW.integers(0, 4, 120)])
 CLASSES = np.where(X[:, 0] + DRAW.normal(size=120) > 0, "ill", "well")
 NUMBERS = X[:, 1] + X[:, 3]
+TIMES = np.arange(120.0) % 17 + 1, CLASSES == "ill"
 ILL = Table.from_arrays(X, CLASSES, categorical_features=[3])
 FOREST = GrowthRules(max_features=2)
 TREES = grow_bootstraps(ILL, CART, 6)
@@ -67,7 +71,8 @@ FEW = StabilitySettings(method="bootstrap", n_estimators=6)
 
 
 def fitted(model: Any) -> Callable[[], Any]:
-    y = NUMBERS if model.__sklearn_tags__().estimator_type == "regressor" else CLASSES
+    y: Any = NUMBERS if model.__sklearn_tags__().estimator_type == "regressor" else CLASSES
+    y = TIMES if "Survival" in type(model).__name__ else y
     return lambda: _learnt(model.set_params(random_state=0).fit(X, y))
 
 
@@ -96,6 +101,9 @@ WORK: dict[str, Callable[[], Any]] = {
     "AdaBoostClassifier": fitted(AdaBoostClassifier(n_estimators=6)),
     "StableTreeClassifier": fitted(StableTreeClassifier(method="bootstrap", n_estimators=6)),
     "StableTreeRegressor": fitted(StableTreeRegressor(n_estimators=6, method="pruned")),
+    "SurvivalTree": fitted(SurvivalTree(max_depth="cv")),
+    "SurvivalForest": fitted(SurvivalForest(6, oob_score=True)),
+    "StableSurvivalTree": fitted(StableSurvivalTree(n_estimators=6)),
     "grow_bootstraps": lambda: grow_bootstraps(ILL, CART, 6),
     "grow_subsamples": lambda: grow_subsamples(ILL, CART, 6, max_samples=0.5),
     "store_table": lambda: _stored(lambda table: (table.columns, table.coded.ranks, table.known_keys)),
