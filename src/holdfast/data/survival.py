@@ -563,15 +563,27 @@ def time_text(time: float, unit: str | None = None, *, in_years: bool = True) ->
     return f"{number} {plural(noun) if noun in PER_YEAR and number != '1' else noun}".strip()
 
 
+def count_years(time: float, unit: str | None) -> int:
+    """Count the years of a time; 0 if they are not whole, or the unit is unknown.
+
+    >>> count_years(1825.0, "days"), count_years(18.0, "months")
+    (5, 0)
+    """
+    year = PER_YEAR.get((unit or "").strip().lower().removesuffix("s"))
+    if year is None:
+        return 0
+    years, is_days = round(time / year), year == PER_YEAR["day"]
+    is_whole = abs(time - years * year) <= (0.75 if is_days else 0.0) or (is_days and time == 365 * years)
+    return max(years, 0) if is_whole else 0
+
+
 def _measure_time(time: float, unit: str | None, in_years: bool = True) -> tuple[str, str]:
     """Return a time as text, and its unit: in the singular if it is a day, a week, a month or a year."""
     noun = (unit or "").strip()
     known = noun.lower().removesuffix("s")
     if known in PER_YEAR:
         noun = known
-        years = round(time / PER_YEAR[noun])
-        is_whole = abs(time - years * PER_YEAR[noun]) <= (0.75 if noun == "day" else 0.0)
-        if in_years and years > 0 and (is_whole or (noun == "day" and time == 365 * years)):
+        if in_years and (years := count_years(time, unit)):
             time, noun = years, "year"
     return f"{time:,.0f}" if time == round(time) else number_text(time, 4), noun
 

@@ -19,7 +19,7 @@ from holdfast.errors import ModelError
 from holdfast.plots.display import Display, label, tree_of
 from holdfast.tree.rules import tree_rules
 from holdfast.tree.rules_text import SHORT_LIST, condition_text
-from holdfast.tree.survival import N_TICKS, list_ticks, node_curve, node_survival, risk_text
+from holdfast.tree.survival import BETWEEN, list_ticks, node_curve, node_survival, risk_text
 from holdfast.tree.svg import GREY, INK, darken, nth_colour
 
 KINDS = ("all", "leaves")
@@ -126,20 +126,25 @@ class SurvivalDisplay(Display):
                 bounds = (column + 0.12) * width, 1 - (row + 0.72) * height, 0.8 * width, 0.52 * height
                 own = ax.inset_axes(bounds)
                 _draw_curves(own, each, nth_colour(0), most=FEW_STEPS)
-                self._label(own, step=6)
+                self._label(own, is_small=True)
                 own.set_xlabel("")
                 own.set_yticks([0.0, 0.5, 1.0], ["0 %", "50 %", "100 %"] if column == 0 else [""] * 3)
                 figures = f"{_key(place)}  {rounded_percent(each.survival)}, risk {risk_text(each.risk)}"
                 rule = shorten(fill(each.rule, LETTERS, break_long_words=False), 2 * LETTERS)
                 own.set_title(f"{figures}\n{rule}", fontsize=8, fontweight="normal", parse_math=False)
                 own.tick_params(labelsize=8)
-                self._list_at_risk(own, [each], 24.0, step=6, with_names=False)
+                self._list_at_risk(own, [each], 24.0, is_small=True)
         return self
 
-    def _label(self, ax: Axes, step: int = 3) -> None:
+    def _list_ticks(self, is_small: bool) -> FloatArray:
+        """List the ticks; of a small axis the first, the last, and the middle if there is one."""
+        ticks = list_ticks(self.hazard)[::BETWEEN]
+        return ticks[:: (len(ticks) - 1) // (2 if len(ticks) % 2 else 1)] if is_small else ticks
+
+    def _label(self, ax: Axes, is_small: bool = False) -> None:
         ax.set_ylim(0, 1.02)
         ax.set_xlim(0, self.hazard.horizon)
-        ax.set_xticks(list_ticks(self.hazard)[::step])
+        ax.set_xticks(self._list_ticks(is_small))
         form = ",.0f" if self.hazard.horizon >= 20 else ".3g"
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:{form}}")
         ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
@@ -147,21 +152,19 @@ class SurvivalDisplay(Display):
         time, unit = label(self.hazard.time), self.hazard.unit
         ax.set_xlabel(f"{time} ({label(unit)})" if unit and unit != time else time, parse_math=False)
 
-    def _list_at_risk(
-        self, ax: Axes, leaves: Any, below: float, *, step: int = 3, with_names: bool = True
-    ) -> float:
+    def _list_at_risk(self, ax: Axes, leaves: Any, below: float, *, is_small: bool = False) -> float:
         """Write the rows at risk below the axis, a line per leaf; return the place of the last line."""
         known = [(place, each) for place, each in enumerate(leaves) if each.observed is not None]
         if not known:
             return below - LINE
-        _write(ax, 0.0, below, "rows at risk", GREY, ha="left" if with_names else "center", size=8.5)
+        _write(ax, 0.0, below, "rows at risk", GREY, ha="center" if is_small else "left", size=8.5)
         for place, each in known:
             below += LINE
-            for number, time in enumerate(list_ticks(self.hazard)[::step].tolist()):
+            for time in self._list_ticks(is_small).tolist():
                 where = int(np.searchsorted(each.observed.time, time))
                 count = each.observed.at_risk[where] if where < len(each.observed.time) else 0.0
-                _write(ax, number * step / N_TICKS, below, count_text(round(float(count))), INK, size=8.5)
-            if with_names:
+                _write(ax, time / self.hazard.horizon, below, count_text(round(float(count))), INK, size=8.5)
+            if not is_small:
                 _write(ax, -0.06, below, _key(place), _colour(place), ha="right", weight="bold")
         return below
 

@@ -15,6 +15,7 @@ from holdfast.data.survival import (
     SurvivalCurve,
     SurvivalTimes,
     count_events,
+    count_years,
     cumulative_hazard,
     find_median,
     join_value,
@@ -31,7 +32,8 @@ from holdfast.data.table import Table
 from holdfast.tree.tree import LEAF, Tree
 
 MOST_TIMES = 300  # of the curve of a node
-N_TICKS = 12  # evenly spaced times up to the horizon, at which rows at risk are counted in any case
+INTERVALS = (4, 5, 3, 6)  # of an axis of time, the best first
+BETWEEN = 3  # parts of an interval: rows at risk are counted at the ends of each
 MOST_EXPECTED = -log(0.025)  # events that rows without an event may have been expected to have
 
 
@@ -93,8 +95,14 @@ def merge_curves(
 
 
 def list_ticks(hazard: Hazard) -> FloatArray:
-    """List evenly spaced times from 0 to the horizon, the horizon included."""
-    return np.linspace(0.0, hazard.horizon, N_TICKS + 1)
+    """List evenly spaced times from 0 to the horizon; every third is a tick, at whole years if possible.
+
+    >>> list_ticks(Hazard((), (), 1825.0, unit="days"))[::3]
+    array([   0.,  365.,  730., 1095., 1460., 1825.])
+    """
+    years = count_years(hazard.horizon, hazard.unit)
+    intervals = next((each for each in INTERVALS if years and years % each == 0), INTERVALS[0])
+    return np.linspace(0.0, hazard.horizon, BETWEEN * intervals + 1)
 
 
 @dataclass(frozen=True)
